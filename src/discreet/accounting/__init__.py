@@ -1,0 +1,1 @@
+"""What a release costs: events, accountants, guarantees, accounts and the ledger. Holds no rows."""

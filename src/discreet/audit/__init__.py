@@ -1,0 +1,1 @@
+"""Attacks: they may use everything, and nothing may depend on them."""

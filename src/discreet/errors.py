@@ -1,0 +1,101 @@
+"""Every error this package raises, drawn as one tree.
+
+    DiscreetError
+    |-- RequestError            the request cannot be met as it stands; nothing was spent (exit code 2)
+    |   |-- ParameterError      an argument is missing or out of range
+    |   |-- DomainError         declared bounds, radius, columns or units do not make sense
+    |   |-- DataError           the rows are missing, unreadable or of another shape than declared
+    |   |   `-- PersonError     the rows of one person do not lie together
+    |   `-- TooLargeError       the request would need more memory than is allowed
+    |-- BudgetError             the privacy budget forbids it
+    |   |-- OverspentError      the ledger has less left than the request costs
+    |   `-- UnplannedError      a release that was not announced to the ledger first
+    |-- LedgerError             the ledger is missing, damaged or was tampered with
+    |-- BundleError             a saved result is missing, damaged or of another schema
+    `-- NotFittedError          a result was asked of a model that has none yet
+
+An error says what happened, what was got, what was wanted and how to go on. It is raised before
+randomness is drawn, budget is spent or a byte is sent, and it never contains a value that was computed
+from private rows.
+"""
+
+__all__ = [
+    "BudgetError",
+    "BundleError",
+    "DataError",
+    "DiscreetError",
+    "DomainError",
+    "LedgerError",
+    "NotFittedError",
+    "OverspentError",
+    "ParameterError",
+    "PersonError",
+    "RequestError",
+    "TooLargeError",
+    "UnplannedError",
+]
+
+
+class DiscreetError(Exception):
+    """The root of the tree: what happened, what was got, what was wanted, and how to go on."""
+
+    def __init__(self, what: str, *, got: object = None, wanted: str = "", remedy: str = "") -> None:
+        self.what = what
+        self.got = got
+        self.wanted = wanted
+        self.remedy = remedy
+        parts = [what]
+        if got is not None:
+            parts.append(f"got {got!r}")
+        if wanted:
+            parts.append(f"wanted {wanted}")
+        sentence = "; ".join(parts) + "."
+        super().__init__(f"{sentence} {remedy}".strip())
+
+
+class RequestError(DiscreetError, ValueError):
+    """The request cannot be met as it stands; nothing was drawn and nothing was spent."""
+
+
+class ParameterError(RequestError):
+    """An argument is missing or out of range."""
+
+
+class DomainError(RequestError):
+    """Declared bounds, radius, columns or units do not make sense."""
+
+
+class DataError(RequestError):
+    """The rows are missing, unreadable or of another shape than declared."""
+
+
+class PersonError(DataError):
+    """The rows of one person do not lie together, so a per-person bound would not hold."""
+
+
+class TooLargeError(RequestError, MemoryError):
+    """The request would need more memory than is allowed; none was taken."""
+
+
+class BudgetError(DiscreetError):
+    """The privacy budget forbids it."""
+
+
+class OverspentError(BudgetError):
+    """The ledger has less left than the request costs."""
+
+
+class UnplannedError(BudgetError):
+    """A release was attempted that had not been announced to the ledger."""
+
+
+class LedgerError(DiscreetError):
+    """The ledger is missing, damaged or was tampered with."""
+
+
+class BundleError(DiscreetError):
+    """A saved result is missing, damaged or of another schema."""
+
+
+class NotFittedError(DiscreetError, ValueError, AttributeError):
+    """A result was asked of a model that has none yet."""

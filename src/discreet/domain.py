@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ball", "Box", "Region", "declare_region", "region_from_dict"]
 
-Floats = "NDArray[np.float64]"
-
 
 class Region(Protocol):
     """A declared part of space. Unit coordinates u stand for the point center + scale * u."""
@@ -47,7 +45,9 @@ class Region(Protocol):
         """The largest Euclidean norm that a point of the region has in unit coordinates."""
         ...
 
-    def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_unit(
+        self, values: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Clip points, one a column, into the region and return them in unit coordinates."""
         ...
 
@@ -104,10 +104,13 @@ class Box:
         """A corner of the unit cube: the square root of the dimension."""
         return math.sqrt(self.dimension)
 
-    def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_unit(
+        self, values: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Clip each coordinate into [low, high] and map it to [-1, 1]."""
-        unit = values - self.center[:, None]
-        unit /= self.scale[:, None]
+        with np.errstate(over="ignore"):  # far values become infinite and are clipped
+            unit = np.subtract(values, self.center[:, None], out=out)
+            unit *= (1 / self.scale)[:, None]
         return np.clip(unit, -1.0, 1.0, out=unit)
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,10 +153,14 @@ class Ball:
         """Unit coordinates have norm at most 1."""
         return 1.0
 
-    def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_unit(
+        self, values: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Pull points outside the ball to its surface and divide by the radius."""
-        unit = values - self.center[:, None]
-        unit /= self.radius
+        with np.errstate(over="ignore"):
+            unit = np.subtract(values, self.center[:, None], out=out)
+            unit *= 1 / self.radius
+        np.clip(unit, -1e100, 1e100, out=unit)  # so that no square overflows
         norm = np.sqrt(np.einsum("ij,ij->j", unit, unit))
         np.maximum(norm, 1.0, out=norm)
         unit /= norm

@@ -1,0 +1,151 @@
+"""A released result as a folder: tensors, description, receipt and model card. Nothing unpickles.
+
+    model.safetensors   the released tensors, by an allow-list of names; nothing else is ever written
+    model.json          schema version, kind, parameters, domain, guarantee, digest of the tensors
+    receipt.json        plan, spending, versions
+    MODEL_CARD.md       the same for people, with loader snippets
+
+The folder appears whole or not at all: files are written and synced beside it, then renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BundleError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["SCHEMA", "Bundle", "load_bundle", "save_bundle", "tensor_digest"]
+
+SCHEMA = 1
+_TENSORS, _MODEL, _RECEIPT, _CARD = "model.safetensors", "model.json", "receipt.json", "MODEL_CARD.md"
+_FILES = {_TENSORS, _MODEL, _RECEIPT, _CARD, "report.html"}
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a folder holds: the kind of model, its released tensors, its description and its receipt."""
+
+    kind: str
+    tensors: Mapping[str, NDArray[np.float64]]
+    description: Mapping[str, Any]
+    receipt: Mapping[str, Any]
+    card: str = ""
+    pages: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def tensor_digest(tensors: Mapping[str, NDArray[np.float64]]) -> str:
+    """SHA-256 of the tensors as they would be written."""
+    return hashlib.sha256(_serialise(tensors)).hexdigest()
+
+
+def save_bundle(path: str | Path, bundle: Bundle) -> Path:
+    """Write the folder; an older bundle at the same place is replaced, anything else is refused."""
+    target = Path(path)
+    _refuse_foreign(target)
+    blob = _serialise(bundle.tensors)
+    model = {
+        "schema": SCHEMA,
+        "kind": bundle.kind,
+        **bundle.description,
+        "tensors": sorted(bundle.tensors),
+        "sha256": hashlib.sha256(blob).hexdigest(),
+    }
+    files = {
+        _TENSORS: blob,
+        _MODEL: _json(model),
+        _RECEIPT: _json(bundle.receipt),
+        _CARD: bundle.card.encode(),
+        **{name: page.encode() for name, page in bundle.pages.items()},
+    }
+    fresh = target.parent / f".{target.name}.{uuid.uuid4().hex}"
+    try:
+        fresh.mkdir(parents=True)
+        for name, content in files.items():
+            _write(fresh / name, content)
+        _swap(fresh, target)
+    except OSError as error:
+        raise BundleError(f"cannot write the result: {error.strerror}", got=str(target)) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return target
+
+
+def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
+    """Read a folder back, refusing one that is damaged, altered or of another schema."""
+    from safetensors.numpy import load
+
+    folder = Path(path)
+    try:
+        model = json.loads((folder / _MODEL).read_text())
+        blob = (folder / _TENSORS).read_bytes()
+        receipt = json.loads((folder / _RECEIPT).read_text())
+    except FileNotFoundError as error:
+        name = Path(str(error.filename)).name
+        raise BundleError(f"this is not a released model: {name} is missing", got=str(folder)) from None
+    except (OSError, ValueError):
+        raise BundleError("a file of the released model cannot be read", got=str(folder)) from None
+    if not isinstance(model, dict) or model.get("schema") != SCHEMA:
+        raise BundleError("the released model has another schema", wanted=f"schema {SCHEMA}")
+    if hashlib.sha256(blob).hexdigest() != model.get("sha256"):
+        raise BundleError(
+            "the tensors do not match the digest in model.json",
+            remedy="The folder is damaged or was altered.",
+        )
+    if kind is not None and model.get("kind") != kind:
+        raise BundleError("the released model is of another kind", got=model.get("kind"), wanted=kind)
+    card = folder / _CARD
+    return Bundle(model["kind"], load(blob), model, receipt, card.read_text() if card.exists() else "")
+
+
+def _serialise(tensors: Mapping[str, NDArray[np.float64]]) -> bytes:
+    import numpy as np
+    from safetensors.numpy import save
+
+    return save({name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)})
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
+
+
+def _refuse_foreign(target: Path) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir() or any(entry.name not in _FILES for entry in target.iterdir()):
+        raise BundleError(
+            "the place for the result is taken", got=str(target), wanted="a new folder, or an older result"
+        )
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    """Put the new folder in place; an old one is moved aside first and removed last."""
+    old = target.parent / f".{target.name}.{uuid.uuid4().hex}.old"
+    if target.exists():
+        target.rename(old)
+    fresh.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    descriptor = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,214 @@
+"""A request for a mixture: checked, and planned, before anything is read."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.accountant import calibrate
+from discreet.accounting.event import Event
+from discreet.accounting.guarantee import Guarantee
+from discreet.domain import declare_region
+from discreet.errors import ParameterError, TooLargeError
+from discreet.fit.published import ROUNDS, plan_published
+from discreet.fit.schedule import plan_rounds
+from discreet.models.moments import COVARIANCE_TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from discreet.accounting.ledger import Ledger
+    from discreet.domain import Region
+    from discreet.fit.schedule import Schedule
+    from discreet.randomness import Bits
+    from discreet.records import Engine
+
+__all__ = ["Plan", "Request", "check", "plan"]
+
+METHODS = ("joint", "published", "input")
+NOISES = ("gaussian", "laplace")
+LARGEST = 2**25
+"""The most numbers of a statistic: some 4 GiB with the integers they are kept as."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything a caller can say about a fit; see `GaussianMixture`."""
+
+    n_components: int
+    epsilon: float
+    delta: float | None
+    bounds: tuple[ArrayLike, ArrayLike] | None
+    radius: float | None
+    center: ArrayLike
+    covariance_type: Any
+    method: str
+    noise: str
+    n_rounds: int | None
+    columns: Sequence[str] | None
+    person: str | None
+    rows_per_person: float
+    missing: Any
+    reg_covar: float
+    max_iter: int
+    tol: float
+    ledger: Ledger | str | Path | None
+    dataset: str | None
+    engine: Engine | None
+    bits: Bits
+    by_person: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether no privacy is wanted."""
+        return math.isinf(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be released, at what price, in which region."""
+
+    guarantee: Guarantee
+    region: Region | None
+    schedule: Schedule | None
+
+
+def check(wanted: Request) -> Request:
+    """The request with numbers as numbers, or the first thing that is wrong with it."""
+    _whole("n_components", wanted.n_components, 1)
+    _whole("max_iter", wanted.max_iter, 1)
+    if wanted.n_rounds is not None:
+        _whole("n_rounds", wanted.n_rounds, 1)
+    _choice("covariance_type", wanted.covariance_type, COVARIANCE_TYPES)
+    _choice("method", wanted.method, METHODS)
+    _choice("noise", wanted.noise, NOISES)
+    _number("reg_covar", wanted.reg_covar, low=1e-12)
+    _number("tol", wanted.tol, low=0)
+    _number("rows_per_person", wanted.rows_per_person, low=1e-6)
+    wanted = replace(wanted, epsilon=_epsilon(wanted.epsilon), by_person=wanted.person is not None)
+    return replace(wanted, delta=_delta(wanted))
+
+
+def plan(wanted: Request, dimension: int) -> Plan:
+    """Fix the region, the rounds and the price of a checked request for this many columns."""
+    region = None
+    if not (wanted.plain and wanted.bounds is None and wanted.radius is None):
+        region = declare_region(dimension, bounds=wanted.bounds, radius=wanted.radius, center=wanted.center)
+    pairs = dimension * (dimension + 1) // 2 if wanted.covariance_type in ("full", "tied") else dimension
+    numbers_kept = wanted.n_components * (1 + dimension + 2 * pairs)
+    if numbers_kept > LARGEST:
+        raise TooLargeError(
+            "a mixture this large does not fit into memory",
+            got=f"{wanted.n_components} components in {dimension} columns",
+            wanted=f"components * (1 + columns + 2 pairs of columns) <= {LARGEST}",
+            remedy="Use fewer components or columns, or covariance_type='diag'.",
+        )
+    schedule, events = _price(wanted)
+    guarantee = Guarantee(
+        epsilon=wanted.epsilon,
+        delta=wanted.delta or 0.0,
+        unit="person" if wanted.by_person else "row",
+        events=events,
+        trusts=_trusted(wanted),
+        reveals=_revealed(wanted),
+        declared=_declared(wanted, region),
+        seeded=wanted.bits.seeded and not wanted.plain,
+        person=wanted.person if wanted.by_person else None,
+        rows_per_person=wanted.rows_per_person if wanted.by_person else None,
+        neighbours="change one" if wanted.method == "input" and not wanted.plain else "add or remove one",
+    )
+    return Plan(guarantee, region, schedule)
+
+
+def _price(wanted: Request) -> tuple[Schedule | None, tuple[Event, ...]]:
+    """The releases that use up exactly the budget."""
+    if wanted.plain:
+        return None, ()
+    epsilon, delta = wanted.epsilon, wanted.delta or 0.0
+    if wanted.method == "input":
+        shape = [Event("laplace" if wanted.noise == "laplace" else "gaussian", 1.0, 1, "every row, once")]
+        return None, (shape[0].scaled(calibrate(shape, epsilon, delta)),)
+    if wanted.method == "published":
+        rounds = wanted.n_rounds or ROUNDS
+        return None, plan_published(wanted.n_components, epsilon, delta, noise=wanted.noise, rounds=rounds)
+    schedule = plan_rounds(wanted.n_components, epsilon, delta, noise=wanted.noise, rounds=wanted.n_rounds)
+    return schedule, schedule.events
+
+
+def _trusted(wanted: Request) -> str:
+    if wanted.method == "input" and not wanted.plain:
+        return "nobody: noise is added to each row by itself, as its owner could do"
+    return "whoever runs the fit, who sees the rows; nobody who only sees the result"
+
+
+def _revealed(wanted: Request) -> tuple[str, ...]:
+    if wanted.plain:
+        return ("the exact mixture fitted to the rows",)
+    if wanted.method == "input":
+        return ("every row with its noise, and how many rows there are", "the mixture computed from these")
+    return ("the weights, means and covariances of the mixture, computed from noisy sums alone",)
+
+
+def _declared(wanted: Request, region: Region | None) -> tuple[str, ...]:
+    facts = [f"the number of components, {wanted.n_components}", "the names of the columns"]
+    if region is not None:
+        plain = region.to_dict()
+        shown = f"radius {plain['radius']:g}" if plain["kind"] == "ball" else "low and high of every column"
+        facts.append(f"the region of the data ({shown})")
+    if wanted.by_person:
+        facts.append(f"the weight of one person's rows, at most {wanted.rows_per_person:g}")
+    return tuple(facts)
+
+
+def _epsilon(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value) or value <= 0:
+        raise ParameterError(
+            "epsilon is not a privacy budget",
+            got=value,
+            wanted="a number above 0",
+            remedy="Around 1 is usual; float('inf') fits without privacy.",
+        )
+    return float(value)
+
+
+def _delta(wanted: Request) -> float | None:
+    value, laplace = wanted.delta, wanted.noise == "laplace" and wanted.method != "published"
+    if wanted.plain:
+        return 0.0
+    if value is None and laplace:
+        return 0.0
+    if value is None:
+        raise ParameterError(
+            "delta is not chosen",
+            wanted="a number in (0, 1)",
+            remedy="Well below one over the number of people, for example 1e-6; noise='laplace' needs none.",
+        )
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < 1:
+        raise ParameterError("delta is not a probability below 1", got=value, wanted="0 <= delta < 1")
+    if value == 0 and not laplace:
+        raise ParameterError(
+            "Gaussian noise cannot give delta 0", got=value, wanted="delta above 0, or noise='laplace'"
+        )
+    return float(value)
+
+
+def _whole(name: str, value: object, low: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
+        raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
+
+
+def _number(name: str, value: object, *, low: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) < math.inf:
+        raise ParameterError(
+            f"{name} is out of range", got=value, wanted=f"a finite number, at least {low:g}"
+        )
+
+
+def _choice(name: str, value: object, among: tuple[str, ...]) -> None:
+    if value not in among:
+        raise ParameterError(f"there is no such {name}", got=value, wanted=" or ".join(among))

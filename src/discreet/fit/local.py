@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_noised", "noise_rows"]
 
 ROUNDS = 60
-LARGEST = 2**24
+LARGEST = 2**22
 """The most numbers that are noised: they are all kept, since every round looks at the same noise."""
 
 

@@ -131,9 +131,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         rows is found before the ledger is charged; then the whole cost is charged; then noise is drawn.
         """
         wanted = self._request()
-        if not (is_path(X) or make_of(X) in ("pandas", "polars", "pyarrow")):
-            X = _array(self, X)
-        outcome = run(wanted, X, person=person, progress=progress)
+        foreign = is_path(X) or make_of(X) in ("pandas", "polars", "pyarrow")
+        outcome = run(wanted, X if foreign else _array(self, X), person=person, progress=progress)
         self._keep(outcome.mixture)
         self.guarantee_ = outcome.guarantee
         self.receipt_ = outcome.receipt
@@ -255,12 +254,15 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         from sklearn.utils.validation import validate_data
 
         self._mixture()
-        points: Any = validate_data(self, X, reset=False, dtype=np.float64)  # pyright: ignore[reportArgumentType]
+        rows: Any = X
+        if hasattr(self, "feature_names_in_") and make_of(X) in ("pandas", "polars"):
+            rows = rows[list(self.feature_names_in_)]
+        points: Any = validate_data(self, rows, reset=False, dtype=np.float64)  # pyright: ignore[reportArgumentType]
         return points
 
 
 def _array(model: GaussianMixture, X: Any) -> NDArray[np.float64]:
-    """Rows given as an array, checked the way scikit-learn's users expect; finiteness is checked by records."""
+    """Rows given as an array, checked as scikit-learn's users expect; records check that they are finite."""
     from sklearn.utils.validation import validate_data
 
     checked: Any = validate_data(model, X, dtype=np.float64, ensure_all_finite=False)

@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from discreet.accounting.accountant import calibrate, gaussian_mu
+from discreet.accounting.accountant import gaussian_mu
+from discreet.accounting.composition import calibrate_by
 from discreet.accounting.event import Event
+
+if TYPE_CHECKING:
+    from discreet.accounting.composition import Rule
 
 __all__ = ["Round", "Schedule", "plan_rounds"]
 
@@ -44,9 +49,18 @@ class Schedule:
 
 
 def plan_rounds(
-    components: int, epsilon: float, delta: float, *, noise: str = "gaussian", rounds: int | None = None
+    components: int,
+    epsilon: float,
+    delta: float,
+    *,
+    noise: str = "gaussian",
+    rounds: int | None = None,
+    rule: Rule = "tight",
 ) -> Schedule:
-    """The schedule for a request. ``rounds`` replaces the number of growing and refining rounds."""
+    """The schedule for a request. ``rounds`` replaces the number of growing and refining rounds.
+
+    ``rule`` is the composition rule by which noise is chosen; only "tight" makes sense outside comparisons.
+    """
     sizes, shares = _sizes(components, _strength(epsilon, delta, noise), rounds)
     kind = "laplace" if noise == "laplace" else "gaussian"
     power = 1.0 if kind == "laplace" else 0.5
@@ -54,7 +68,7 @@ def plan_rounds(
         Event(kind, share**-power, label=f"round {index}: moments of {size} component{'s' * (size > 1)}")
         for index, (size, share) in enumerate(zip(sizes, shares, strict=True), start=1)
     ]
-    factor = calibrate(shape, epsilon, delta)
+    factor = calibrate_by(rule, shape, epsilon, delta)
     events = [event.scaled(factor) for event in shape]
     return Schedule(tuple(Round(size, event) for size, event in zip(sizes, events, strict=True)))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Bundle", "load_bundle", "save_bundle", "tensor_digest"]
+__all__ = ["SCHEMA", "Bundle", "check_place", "load_bundle", "save_bundle", "tensor_digest"]
 
 SCHEMA = 1
 _TENSORS, _MODEL, _RECEIPT, _CARD = "model.safetensors", "model.json", "receipt.json", "MODEL_CARD.md"
@@ -49,6 +49,18 @@ class Bundle:
 def tensor_digest(tensors: Mapping[str, NDArray[np.float64]]) -> str:
     """SHA-256 of the tensors as they would be written."""
     return hashlib.sha256(_serialise(tensors)).hexdigest()
+
+
+def check_place(path: str | Path) -> Path:
+    """Refuse a place where a result could not be written; to be asked before anything is spent."""
+    target = Path(path).expanduser()
+    _refuse_foreign(target)
+    above = next(folder for folder in target.absolute().parents if folder.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        raise BundleError(
+            "the place for the result cannot be written", got=str(target), wanted="a folder you may write to"
+        )
+    return target
 
 
 def save_bundle(path: str | Path, bundle: Bundle) -> Path:

@@ -91,6 +91,15 @@ def test_every_person_lies_in_one_run_of_one_file_in_the_old_order(ids, buckets,
     assert summary.files == tuple(file.name for file in files(tmp_path / "out"))
 
 
+def test_the_order_of_a_persons_rows_survives_a_merge_of_many_blocks(tmp_path, small_runs):
+    people = np.repeat(RNG.integers(0, 3, 50), 100)  # each run holds several blocks of each person
+    source = pa.table({"user": people, "row": np.arange(len(people))})
+    (file,) = files(prepared(tmp_path, source, buckets=1))
+    whole = pq.read_table(file).to_pandas()
+    assert whole["user"].is_monotonic_increasing
+    assert whole["row"].tolist() == np.argsort(people, kind="stable").tolist()
+
+
 def test_other_columns_keep_their_types(tmp_path):
     source = table(ids="category")
     kept = pq.read_schema(files(prepared(tmp_path, source))[0])
@@ -223,6 +232,23 @@ def test_a_broken_promise_is_caught_on_every_pass(case, workers, tmp_path, monke
         assert not any(str(person) in str(caught.value).replace(victim.name, "") for person in range(10, 500))
     with pytest.raises(error, match=words):
         open_records(folder, **opened).check()
+
+
+@pytest.mark.parametrize("again", [0, 1])
+@pytest.mark.parametrize("rows", [1, 8192, 65_535, 65_536, 65_537, 131_072])
+def test_a_person_who_comes_back_at_any_row_is_caught(rows, again, tmp_path):
+    seal = json.dumps({"person": "user", "bucket": 0, "buckets": 1, "hash": "splitmix64", "version": 1})
+    first = np.minimum(np.arange(rows) + 1, 40) if rows > 1 else np.ones(1, dtype=np.int64)
+    content = pa.table({"user": np.concatenate([first, [again], np.full(70_000, 50)])})
+    content = content.append_column("a", pa.array(np.ones(len(content))))
+    good = content.sort_by("user").replace_schema_metadata({b"discreet.prep": seal.encode()})
+    pq.write_table(good, tmp_path / "good.parquet")
+    open_records(tmp_path / "good.parquet", person="user").check()
+    if first[-1] == again:
+        return  # then they never left
+    pq.write_table(content.replace_schema_metadata(good.schema.metadata), tmp_path / "bad.parquet")
+    with pytest.raises(PersonError, match="not sorted by person"):
+        open_records(tmp_path / "bad.parquet", person="user").check()
 
 
 def test_a_changed_prepared_file_is_refused_before_it_is_read(tmp_path):

@@ -1,0 +1,62 @@
+"""A checked plan in, a result and its receipt out: all that a front end may call.
+
+The names are loaded when they are first used, so that a command line can import this and stay fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.jobs.demo import Demo, run_demo
+    from discreet.jobs.game import play_game
+    from discreet.jobs.ledger import new_budget, open_ledger
+    from discreet.jobs.mixture import Result, fit_mixture
+    from discreet.jobs.plan import FitMixture, make_plan, read_plan
+    from discreet.jobs.prep import prepare_people
+    from discreet.jobs.preview import Preview, preview
+    from discreet.jobs.show import Shown, show_bundle
+
+__all__ = [
+    "Demo",
+    "FitMixture",
+    "Preview",
+    "Result",
+    "Shown",
+    "fit_mixture",
+    "make_plan",
+    "new_budget",
+    "open_ledger",
+    "play_game",
+    "prepare_people",
+    "preview",
+    "read_plan",
+    "run_demo",
+    "show_bundle",
+]
+
+_HOMES = {
+    "Demo": "demo",
+    "run_demo": "demo",
+    "play_game": "game",
+    "new_budget": "ledger",
+    "open_ledger": "ledger",
+    "Result": "mixture",
+    "fit_mixture": "mixture",
+    "FitMixture": "plan",
+    "make_plan": "plan",
+    "read_plan": "plan",
+    "prepare_people": "prep",
+    "Preview": "preview",
+    "preview": "preview",
+    "Shown": "show",
+    "show_bundle": "show",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name from the file it lives in."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,84 @@
+"""What a budget buys: for each release its part of the budget, and how far noise moves a count."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from discreet.fit.scales import Scales
+from discreet.report.paper import Purchase, number
+
+if TYPE_CHECKING:
+    from discreet.accounting.event import Event
+    from discreet.accounting.guarantee import Guarantee
+    from discreet.models.moments import CovarianceType
+
+__all__ = ["purchases", "sentence_of"]
+
+
+def purchases(
+    guarantee: Guarantee, method: str, covariance_type: CovarianceType, dimension: int
+) -> tuple[Purchase, ...]:
+    """Every planned release. Parts are of mu squared (or rho), and of epsilon where all noise is Laplace."""
+    events = guarantee.events
+    pure = all(event.mechanism == "laplace" for event in events)
+    costs = [event.count / event.noise ** (1 if pure else 2) for event in events]
+    return tuple(
+        Purchase(
+            event.label,
+            event.count,
+            _components(event),
+            event.mechanism,
+            event.noise,
+            cost / sum(costs),
+            _error(event, index, guarantee, method, covariance_type, dimension),
+        )
+        for index, (event, cost) in enumerate(zip(events, costs, strict=True))
+    )
+
+
+def sentence_of(guarantee: Guarantee, bought: tuple[Purchase, ...], method: str) -> str:
+    """What the noise means for whoever reads the result."""
+    if not bought:
+        return "No noise was drawn and nothing was paid: this result is exact, and not private."
+    if method == "input":
+        return (
+            f"Every row carries noise of its own, {number(bought[0].noise)} times the farthest a row can move. "
+            "Only what many rows say together survives."
+        )
+    last = next(purchase for purchase in reversed(bought) if purchase.error is not None)
+    things = "people" if guarantee.unit == "person" else "rows"
+    if guarantee.unit == "person" and guarantee.rows_per_person != 1:
+        things = "rows"
+    error = number(float(f"{last.error or 0:.2g}"))
+    return (
+        f"In the last round a count carries a standard error of about {error} {things}. "
+        f"A component with fewer than twice as many may stand for nobody at all."
+    )
+
+
+def _components(event: Event) -> int | None:
+    """How many components a round of the joint fit measures: its label says so, in any version."""
+    found = re.search(r"moments of (\d+) component", event.label)
+    return int(found.group(1)) if found else None
+
+
+def _error(
+    event: Event,
+    index: int,
+    guarantee: Guarantee,
+    method: str,
+    covariance_type: CovarianceType,
+    dimension: int,
+) -> float | None:
+    """The standard error of a count, in rows (or people, if one person weighs one row)."""
+    weight = guarantee.rows_per_person or 1.0
+    spread = math.sqrt(2) if event.mechanism == "laplace" else 1.0
+    if method == "published":
+        return event.noise * weight * spread if event.label == "weights" else None
+    if method == "input":
+        return None
+    norm = "l1" if event.mechanism == "laplace" else "l2"
+    limit = Scales.choose(dimension, covariance_type, norm, whole=index == 0).limit
+    return event.noise * weight * spread * limit

@@ -1,0 +1,68 @@
+"""Look at a released model: its components and its guarantee, read from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.bundle import Bundle, load_bundle, tensor_digest
+from discreet.domain import region_from_dict
+from discreet.errors import BundleError
+from discreet.fit.card import unpack_covariances
+from discreet.fit.mixture import KIND
+from discreet.jobs.purchase import purchases, sentence_of
+from discreet.models.mixture import Mixture
+from discreet.report.paper import Paper
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["Shown", "paper_of", "show_bundle"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A released model, read back."""
+
+    paper: Paper
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as plain data."""
+        return {
+            "model": self.paper.to_dict(),
+            "words": self.paper.guarantee.words(),
+            "receipt": dict(self.paper.receipt),
+        }
+
+
+def show_bundle(path: str | os.PathLike[str]) -> Shown:
+    """Read a folder that a fit wrote; refuses one that is damaged, altered or of another kind."""
+    return Shown(paper_of(load_bundle(str(path), KIND)))
+
+
+def paper_of(bundle: Bundle) -> Paper:
+    """What a report may show of a bundle."""
+    try:
+        return _paper(bundle)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BundleError("the description of the released model is damaged", got=type(error).__name__) from None
+
+
+def _paper(bundle: Bundle) -> Paper:
+    parameters, domain = bundle.description["parameters"], bundle.description["domain"]
+    guarantee = Guarantee.from_dict(bundle.description["guarantee"])
+    kind, tensors = parameters["covariance_type"], bundle.tensors
+    full = unpack_covariances(tensors["covariances"], tensors["means"], kind)
+    mixture = Mixture(tensors["weights"], tensors["means"], full)
+    bought = purchases(guarantee, parameters["method"], kind, mixture.dimension)
+    return Paper(
+        columns=tuple(domain["columns"]),
+        mixture=mixture,
+        region=region_from_dict(domain["region"]),
+        guarantee=guarantee,
+        receipt=bundle.receipt,
+        digest=tensor_digest(tensors),
+        bought=bought,
+        sentence=sentence_of(guarantee, bought, parameters["method"]),
+    )

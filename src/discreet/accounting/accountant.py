@@ -18,8 +18,9 @@ place of integrals. On a grid of s units to one noise scale, the sums differ fro
 relative O(1 / s) a release (for the smooth Gaussian tails in fact O(1 / s**2); for the Laplace law the half
 lines differ by 1 / (2 s)). Noise here spans about 2**30 units, never below 2**20, so a relative `MARGIN` of
 delta is kept for it: `calibrate` aims at delta * (1 - MARGIN), and `epsilon_of` and `delta_of` evaluate
-there. The margin covers some 10,000 releases at 2**30 units; it is an allowance that was reasoned about and
-tested, not a theorem. Who wants theorems only takes ``calibrate_by("rdp", ...)``, at some 9 % more noise.
+there. The margin covers some 10,000 Laplace releases at 2**30 units (20 at 2**20), and far more Gaussian
+ones; it is an allowance that was reasoned about and tested, not a theorem. Who wants theorems only takes
+``calibrate_by("rdp", ...)``, at some 9 % more noise.
 """
 
 from __future__ import annotations

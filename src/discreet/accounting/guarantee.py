@@ -77,7 +77,7 @@ class Guarantee:
                 raise ParameterError("rows_per_person is out of range", got=weight, wanted="> 0 and finite")
 
     def check(self) -> None:
-        """Raise `BudgetError` if the planned releases cost more than is claimed; takes at most a second."""
+        """Raise `BudgetError` if the plan costs more than is claimed (by more than a billionth part)."""
         cost = epsilon_of(self.events, self.delta)
         if cost > self.epsilon * _ROUNDING:
             raise BudgetError(

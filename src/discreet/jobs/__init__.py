@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.jobs.demo import Demo, run_demo
+    from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import Result, fit_mixture
     from discreet.jobs.plan import FitMixture, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
-    from discreet.jobs.preview import Preview, preview
     from discreet.jobs.show import Shown, show_bundle
 
 __all__ = [
@@ -48,8 +48,8 @@ _HOMES = {
     "make_plan": "plan",
     "read_plan": "plan",
     "prepare_people": "prep",
-    "Preview": "preview",
-    "preview": "preview",
+    "Preview": "forecast",
+    "preview": "forecast",
     "Shown": "show",
     "show_bundle": "show",
 }

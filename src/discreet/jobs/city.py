@@ -34,7 +34,7 @@ _EAST = _KILOMETRE / math.cos(math.radians(45.0))
 _SPOTS = np.array(
     [
         (0.0, 0.7, 0.42, 0.30, 20, 20.0),  # old town
-        (-1.6, -0.9, 0.25, 0.18, 0, 12.0),  # main station
+        (-2.0, -2.0, 0.25, 0.18, 0, 12.0),  # main station
         (2.6, 1.9, 0.55, 0.20, 35, 8.0),  # harbour front
         (-3.4, 2.2, 0.40, 0.35, 0, 8.0),  # university
         (1.2, -2.6, 0.30, 0.30, 0, 6.0),  # market hall
@@ -67,7 +67,7 @@ _HOMES = np.array(
 class City:
     """Check-ins, sorted by person: who, and where in degrees."""
 
-    person: NDArray[np.int64]
+    user: NDArray[np.int64]
     lat: NDArray[np.float64]
     lon: NDArray[np.float64]
 
@@ -88,18 +88,18 @@ def simulate_city(people: int, seed: int = 0) -> City:
     why = draw.choice(3, len(person), p=(0.24, 0.16, 0.60))
     visited = _spots(favourites[person, draw.integers(0, 3, len(person))], draw)
     places = np.stack([homes[person], works[person], visited])[why, np.arange(len(person))]
-    places = _out_of_the_river(places + draw.normal(0, 0.03, places.shape))
+    places = _out_of_the_river(places) + draw.normal(0, 0.04, places.shape)
     lat = np.clip(45.0 + places[:, 1] * _KILOMETRE, *BOUNDS["lat"])
     lon = np.clip(-30.0 + places[:, 0] * _EAST, *BOUNDS["lon"])
     return City(person, lat, lon)
 
 
 def write_city(city: City, path: Path) -> None:
-    """Write the check-ins as Parquet: person, lat, lon."""
+    """Write the check-ins as Parquet: user, lat, lon."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: Any = {"person": city.person, "lat": city.lat, "lon": city.lon}
+    columns: Any = {"user": city.user, "lat": city.lat, "lon": city.lon}
     draft = path.with_name(f".{path.name}.draft")
     pq.write_table(pa.table(columns), draft)
     draft.replace(path)

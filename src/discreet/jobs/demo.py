@@ -76,12 +76,15 @@ def run_demo(out: str, *, people: int = 20_000, seed: int = 0, tell: Tell | None
     Ledger.create(folder / "ledger").budget(_DATASET, "person", _BUDGET, DELTA)
     say("simulating a city", 1, 1)
     paid = {"ledger": str(folder / "ledger"), "dataset": _DATASET, "delta": DELTA, "epsilon": EPSILON}
-    private = fit_mixture(_plan(folder, "private", paid), lambda done, all: say("fitting privately", done, all))
+    private = fit_mixture(
+        _plan(folder, "private", paid), lambda done, all: say("fitting privately", done, all)
+    )
     plain = fit_mixture(
-        _plan(folder, "plain", {"epsilon": "inf"}), lambda done, all: say("fitting without privacy", done, all)
+        _plan(folder, "plain", {"epsilon": "inf"}),
+        lambda done, all: say("fitting without privacy", done, all),
     )
     say("drawing", 0, 1)
-    scores = [_score(result.paper.mixture, others) for result in (private, plain)]
+    scores = _score(private.paper.mixture, others), _score(plain.paper.mixture, others)
     _draw(folder / "map.png", city, private, plain, scores)
     say("drawing", 1, 1)
     area = np.prod([high - low for low, high in BOUNDS.values()])
@@ -95,7 +98,7 @@ def _plan(folder: Path, name: str, more: dict[str, Any]) -> Any:
         "columns": ["lat", "lon"],
         "components": COMPONENTS,
         "bounds": {name: list(limits) for name, limits in BOUNDS.items()},
-        "person": "person",
+        "person": "user",
         "out": str(folder / name),
     }
     return make_plan({**common, **more})
@@ -103,14 +106,14 @@ def _plan(folder: Path, name: str, more: dict[str, Any]) -> Any:
 
 def _score(mixture: Mixture, city: City) -> float:
     """The log-likelihood of a check-in, averaged over each person's and then over people."""
-    starts = np.flatnonzero(np.diff(city.person, prepend=-1))
-    counts = np.diff(starts, append=len(city.person))
+    starts = np.flatnonzero(np.diff(city.user, prepend=-1))
+    counts = np.diff(starts, append=len(city.user))
     return float((np.add.reduceat(mixture.log_density(city.points), starts) / counts).mean())
 
 
-def _draw(path: Path, city: City, private: Result, plain: Result, scores: list[float]) -> None:
+def _draw(path: Path, city: City, private: Result, plain: Result, scores: tuple[float, float]) -> None:
     panels = (
-        Panel("The simulated city", f"{city.person[-1] + 1:,} invented people", points=city.points),
+        Panel("The simulated city", f"{city.user[-1] + 1:,} invented people", points=city.points),
         Panel(
             f"Private: epsilon {EPSILON:g} per person",
             f"{scores[0]:.2f} log-likelihood of held-out people",

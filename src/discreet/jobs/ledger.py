@@ -22,7 +22,12 @@ def open_ledger(path: str | os.PathLike[str]) -> Ledger:
 
 
 def new_budget(
-    path: str | os.PathLike[str], dataset: str, unit: Any, epsilon: float, delta: float, rule: str | None = None
+    path: str | os.PathLike[str],
+    dataset: str,
+    unit: Any,
+    epsilon: float,
+    delta: float,
+    rule: str | None = None,
 ) -> Balance:
     """Set the budget of a data set, in a new ledger or in one that is there.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.ledger import Ledger
 from discreet.bundle import save_bundle
-from discreet.jobs.preview import estimator_of, place_of
+from discreet.jobs.forecast import estimator_of, place_of
 from discreet.jobs.show import paper_of
 from discreet.report.page import write_page
 

@@ -60,9 +60,9 @@ class FitMixture(BaseModel):
         dict[str, Interval] | tuple[Interval, ...] | Interval | None, BeforeValidator(ranges_of)
     ] = Field(None, description="low and high of every column, as publicly known")
     radius: Number | None = Field(None, description="instead of bounds: all rows lie within this radius")
-    center: Annotated[
-        dict[str, Number] | tuple[Number, ...] | Number | None, BeforeValidator(numbers_of)
-    ] = Field(None, description="of the radius; by default the origin")
+    center: Annotated[dict[str, Number] | tuple[Number, ...] | Number | None, BeforeValidator(numbers_of)] = (
+        Field(None, description="of the radius; by default the origin")
+    )
     person: str | None = Field(None, description="the column that says whose row it is")
     rows_per_person: Number = Field(1.0, description="the rows of one person weigh at most this much")
     method: str = Field("joint", description="joint, published or input")
@@ -90,7 +90,8 @@ def make_plan(settings: Mapping[str, Any]) -> FitMixture:
     try:
         return FitMixture(**settings)
     except ValidationError as error:
-        raise _refusal(error.errors()[0]) from None
+        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        raise _refusal(found[0]) from None
 
 
 def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def sentence_of(guarantee: Guarantee, bought: tuple[Purchase, ...], method: str)
         return "No noise was drawn and nothing was paid: this result is exact, and not private."
     if method == "input":
         return (
-            f"Every row carries noise of its own, {number(bought[0].noise)} times the farthest a row can move. "
-            "Only what many rows say together survives."
+            f"Every row carries noise of its own, {number(bought[0].noise)} times as far as a row can "
+            "move. Only what many rows say together survives."
         )
     last = next(purchase for purchase in reversed(bought) if purchase.error is not None)
     things = "people" if guarantee.unit == "person" else "rows"

@@ -1,4 +1,4 @@
-"""What a plan may know before anything is spent: the columns of the files, and where they are declared to lie.
+"""What a plan may know before anything is spent: the columns of the files, and where they lie as declared.
 
 **Reveals** nothing: of Parquet files only the footer is read. Of CSV files the first line, or the first block
 where the columns are not named (it says which of them hold numbers).

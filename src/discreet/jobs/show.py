@@ -46,7 +46,9 @@ def paper_of(bundle: Bundle) -> Paper:
     try:
         return _paper(bundle)
     except (KeyError, TypeError, ValueError) as error:
-        raise BundleError("the description of the released model is damaged", got=type(error).__name__) from None
+        raise BundleError(
+            "the description of the released model is damaged", got=type(error).__name__
+        ) from None
 
 
 def _paper(bundle: Bundle) -> Paper:

@@ -141,11 +141,14 @@ def _pieces(batches: Iterator[Any], schema: Schema, person: str) -> Iterator[Tab
     for batch in batches:
         table = pa.Table.from_batches([batch])
         plain_ids(table.column(person), person)  # refuses missing ids
-        held.append(table.cast(schema))
-        size += held[-1].nbytes
-        if size >= _RUN_BYTES:
-            yield pa.concat_tables(held)
-            held, size = [], 0
+        table = table.cast(schema)
+        step = _RUN_BYTES * table.num_rows // (table.nbytes + 1) + 1
+        for start in range(0, table.num_rows, step):
+            held.append(table.slice(start, step))
+            size += held[-1].nbytes
+            if size >= _RUN_BYTES:
+                yield pa.concat_tables(held)
+                held, size = [], 0
     if held:
         yield pa.concat_tables(held)
 

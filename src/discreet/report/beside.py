@@ -50,7 +50,9 @@ def draw_beside(
             draw_pair(axes, panel.paper, panel.paper.earth, colours, limits=limits, numbered=False)
         elif panel.points is not None:
             _draw_points(axes, panel.points, limits, colours)
-        axes.plot(river[:, 1], river[:, 0], color=colours.water, linewidth=3, zorder=2, solid_capstyle="round")
+        axes.plot(
+            river[:, 1], river[:, 0], color=colours.water, linewidth=3, zorder=2, solid_capstyle="round"
+        )
         axes.set_xlim(*limits[0])
         axes.set_ylim(*limits[1])
         axes.set_xlabel("")

@@ -55,6 +55,8 @@ def make_figure(width: float, height: float, colours: Colours) -> Figure:
 
     figure = Figure(figsize=(width, height), facecolor=colours.paper, layout="constrained")
     FigureCanvasAgg(figure)
+    layout: Any = figure.get_layout_engine()
+    layout.set(w_pad=0.09, h_pad=0.07)
     return figure
 
 

@@ -30,7 +30,7 @@ def draw_mixture(paper: Paper, colours: Colours = DAY) -> bytes:
     if len(paper.columns) == 1:
         return _draw_curve(paper, colours)
     pairs = paper.pairs
-    across = 1 if len(pairs) == 1 else (3 if len(pairs) == 3 else 2)
+    across = min(2, len(pairs))
     down = math.ceil(len(pairs) / across)
     wide = 6.4 if across == 1 else 3.3 * across
     figure = make_figure(wide, wide * 0.8 if across == 1 else 3.1 * down, colours)
@@ -54,11 +54,12 @@ def draw_pair(
     limits = window(paper, pair) if limits is None else limits
     (left, right), (bottom, top) = limits
     _shade(axes, flat, limits, colours)
-    _border(axes, paper, pair, colours)
+    if paper.declared:
+        _border(axes, paper, pair, colours)
     heaviest = float(flat.weights.max())
     for k in paper.order[::-1]:
         strength = math.sqrt(float(flat.weights[k]) / heaviest)
-        for radius, width, alpha in ((2.0, 0.7, 0.12 + 0.38 * strength), (1.0, 1.3, 0.25 + 0.75 * strength)):
+        for radius, width, alpha in ((2.0, 0.7, 0.08 + 0.42 * strength), (1.0, 1.3, 0.25 + 0.75 * strength)):
             x, y = _ellipse(flat, int(k), radius)
             axes.plot(x, y, color=colours.accent, linewidth=width, alpha=alpha, zorder=4)
         x, y = _ellipse(flat, int(k), 1.0)
@@ -104,8 +105,8 @@ def _shade(axes: Axes, flat: Mixture, limits: NDArray[np.float64], colours: Colo
     x, y = (np.linspace(low, high, _FINE) for low, high in limits)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     logs = flat.log_density(grid).reshape(_FINE, _FINE)
-    # as many shades for each tenfold of density: a hot spot must not hide the rest
-    shade = np.clip(1 + (logs - logs.max()) / math.log(1e3), 0, 1)
+    # as many shades for each tenfold of density, and none for the sharpest peaks: they must not hide the rest
+    shade = np.clip(1 + (logs - np.quantile(logs, 0.995)) / math.log(1e3), 0, 1)
     axes.imshow(
         shade**1.5,
         origin="lower",
@@ -132,9 +133,7 @@ def _border(axes: Axes, paper: Paper, pair: tuple[int, int], colours: Colours) -
     axes.plot([west, east, east, west, west], [south, south, north, north, south], **style)
 
 
-def _number(
-    axes: Axes, paper: Paper, flat: Mixture, limits: NDArray[np.float64], colours: Colours
-) -> None:
+def _number(axes: Axes, paper: Paper, flat: Mixture, limits: NDArray[np.float64], colours: Colours) -> None:
     """The number of each component at its mean, the heaviest first, as long as there is room."""
     from matplotlib.patheffects import withStroke
 
@@ -146,7 +145,14 @@ def _number(
         if near or not bool(((place > 0.01) & (place < 0.99)).all()):
             continue
         placed.append(place)
-        label = axes.text(*flat.means[k], str(int(k)), fontsize=8, fontweight="bold", zorder=6)
+        label = axes.text(
+            float(flat.means[k, 0]),
+            float(flat.means[k, 1]),
+            str(int(k)),
+            fontsize=8,
+            fontweight="bold",
+            zorder=6,
+        )
         label.set(ha="center", va="center", color=colours.ink, clip_on=True)
         label.set_path_effects([withStroke(linewidth=2.2, foreground=colours.paper, alpha=0.85)])
 

@@ -64,7 +64,7 @@ def write_page(paper: Paper) -> str:
 def _header(paper: Paper, title: str) -> str:
     guarantee = paper.guarantee
     kind = "A private model" if guarantee.private else "A model that is not private"
-    unit = f"per {guarantee.unit}" + (f" ({guarantee.person})" if guarantee.person else "")
+    unit = f"per {guarantee.unit}" + (f", column {guarantee.person}" if guarantee.person else "")
     chips = [
         f"ε = {'∞' if guarantee.epsilon == float('inf') else format(guarantee.epsilon, 'g')}",
         f"δ = {guarantee.delta:g}",
@@ -73,7 +73,9 @@ def _header(paper: Paper, title: str) -> str:
         f"method {paper.receipt.get('method', '?')}",
     ]
     items = "".join(
-        f'<li class="main">{escape(chip)}</li>' if index < 3 and guarantee.private else f"<li>{escape(chip)}</li>"
+        f'<li class="main">{escape(chip)}</li>'
+        if index < 3 and guarantee.private
+        else f"<li>{escape(chip)}</li>"
         for index, chip in enumerate(chips)
     )
     return (
@@ -85,23 +87,15 @@ def _header(paper: Paper, title: str) -> str:
 def _banner(paper: Paper) -> str:
     if paper.guarantee.private:
         return ""
-    lines = paper.guarantee.words().splitlines()
-    warning = lines[0].removeprefix("WARNING: ")
-    return f'<div class="banner" role="alert"><strong>Not private</strong>{escape(warning)}</div>'
+    warning = paper.guarantee.words().splitlines()[0].removeprefix("WARNING: ")
+    name, _, rest = warning.partition(". ")
+    name = name[:1].upper() + name[1:]
+    return f'<div class="banner" role="alert"><strong>{escape(name)}</strong>{escape(rest)}</div>'
 
 
 def _picture(paper: Paper) -> str:
     day, night = (_data(draw_mixture(paper, colours)) for colours in (DAY, NIGHT))
-    if len(paper.columns) == 1:
-        what = "Its density (thick line), and what each component adds to it."
-    else:
-        what = (
-            "Each component as its ellipses at one and two standard deviations, the stronger the heavier; "
-            "the shade is the density of the whole mixture, on a logarithmic scale. Numbers are those of the "
-            "table below. The dotted line is the declared region."
-        )
-    if len(paper.columns) > 4:
-        what += " Two columns of " + str(len(paper.columns)) + " are shown; the table has them all."
+    what = _explained(paper)
     told = _told(paper)
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{night}">'
@@ -109,6 +103,23 @@ def _picture(paper: Paper) -> str:
         f"<figcaption>{escape(what)} No point of the data is drawn: everything here was computed from the "
         "released parameters.</figcaption></figure>"
     )
+
+
+def _explained(paper: Paper) -> str:
+    """What the picture shows, for those who can see it."""
+    if len(paper.columns) == 1:
+        return "Its density (thick line), and what each component adds to it."
+    parts = [
+        "Each component as its ellipses at one and two standard deviations, the stronger the heavier; the "
+        "shade is the density of the whole mixture, on a logarithmic scale."
+    ]
+    if len(paper.pairs) == 1:
+        parts.append("Numbers are those of the table below.")
+    if paper.declared:
+        parts.append("A dotted line is the declared region.")
+    if len(paper.columns) > 4:
+        parts.append(f"Two columns of {len(paper.columns)} are shown; the table has them all.")
+    return " ".join(parts)
 
 
 def _told(paper: Paper) -> str:
@@ -131,7 +142,7 @@ def _promise(paper: Paper) -> str:
         name, colon, text = line.partition(": ")
         if not colon or name in ("WARNING", "Noise was planned for"):
             continue  # the banner and the table below say it
-        entries.append(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>")
+        entries.append(f"<dt>{escape(name)}</dt><dd>{escape(text[:1].upper() + text[1:])}</dd>")
     return f'<h2>What is promised</h2>\n<dl class="card promise">{"".join(entries)}</dl>'
 
 

@@ -59,6 +59,11 @@ class Paper:
     sentence: str
 
     @property
+    def declared(self) -> bool:
+        """Whether the region was declared, and not seen in the rows (as plain fits may do)."""
+        return any(fact.startswith("the region") for fact in self.guarantee.declared)
+
+    @property
     def order(self) -> NDArray[np.intp]:
         """Components from the heaviest to the lightest; each keeps the number it has in the tensors."""
         return np.argsort(-self.mixture.weights, kind="stable")
@@ -119,7 +124,7 @@ class Paper:
 
     def show(self, value: float, column: int) -> str:
         """A value of a column with the digits that its declared range deserves."""
-        digits = 3 - int(np.floor(np.log10(float(self.region.scale[column]))))
+        digits = 3 - int(np.floor(np.log10(2 * float(self.region.scale[column]))))
         return f"{value:,.{max(0, digits)}f}" if -6 < digits < 12 else f"{value:.5g}"
 
 

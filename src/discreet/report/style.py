@@ -15,7 +15,8 @@ body { margin: 0; background: var(--paper); color: var(--ink); overflow-wrap: br
 main { max-width: 47rem; margin: 0 auto; padding: 2.5rem 1.1rem 4rem; }
 h1 { font: 600 1.95rem/1.2 Charter, "Iowan Old Style", Georgia, "DejaVu Serif", serif; margin: 0 0 .6rem;
   letter-spacing: -.01em; }
-h2 { font: 600 1.2rem/1.3 Charter, "Iowan Old Style", Georgia, "DejaVu Serif", serif; margin: 2.6rem 0 .7rem; }
+h2 { font: 600 1.2rem/1.3 Charter, "Iowan Old Style", Georgia, "DejaVu Serif", serif;
+  margin: 2.6rem 0 .7rem; }
 p { margin: 0 0 .8rem; }
 .kicker { color: var(--soft); font-size: .85rem; margin: 0 0 .35rem; }
 .chips { display: flex; flex-wrap: wrap; gap: .4rem; margin: .9rem 0 1.6rem; padding: 0; list-style: none; }
@@ -37,11 +38,12 @@ dl { margin: 0; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums; }
 th { text-align: right; font-weight: 600; color: var(--soft); white-space: nowrap; }
-th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--line); text-align: right; }
+th, td { padding: .32rem .55rem; border-bottom: 1px solid var(--line); text-align: right;
+  white-space: nowrap; }
 thead th { vertical-align: bottom; }
 tbody tr:last-child td, tbody tr:last-child th { border-bottom: 0; }
 td.name, th.name { text-align: left; }
-td.bar { width: 30%; min-width: 5.5rem; text-align: left; }
+td.bar { width: 40%; min-width: 4.5rem; text-align: left; }
 td.bar i { display: block; height: .65rem; min-width: 2px; border-radius: 2px; background: var(--fill); }
 .facts { display: grid; grid-template-columns: minmax(7rem, 12rem) 1fr; font-size: .9rem; }
 .facts dt, .facts dd { padding: .35rem 0; border-bottom: 1px solid var(--line); margin: 0; min-width: 0; }

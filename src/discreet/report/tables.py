@@ -19,18 +19,22 @@ def bought_table(paper: Paper) -> str:
     """One line a release: its part of the budget as a bar, its noise, and the error of a count."""
     most = max(purchase.share for purchase in paper.bought)
     counted = any(purchase.error is not None for purchase in paper.bought)
+    sized = all(purchase.components is not None for purchase in paper.bought)
     whose = "people" if paper.guarantee.unit == "person" and paper.guarantee.rows_per_person == 1 else "rows"
-    head = ['<th class="name">release</th>', "<th>part of the budget</th>", "<th></th>", "<th>noise</th>"]
-    if counted:
-        head.append(f"<th>error of a count,<br>± {whose}</th>")
-    rows = [
-        f'<td class="name">{escape(purchase.label)}'
-        f"{f' × {purchase.count}' if purchase.count > 1 else ''}</td>"
-        f'<td class="bar"><i style="width:{100 * purchase.share / most:.1f}%"></i></td>'
-        f"<td>{purchase.share:.1%}</td><td>× {number(purchase.noise)}</td>"
-        + (f"<td>{'' if purchase.error is None else number(purchase.error)}</td>" if counted else "")
-        for purchase in paper.bought
-    ]
+    head = ['<th class="name">release</th>', *(["<th>components</th>"] if sized else [])]
+    head += ['<th class="name" colspan="2">part of the budget</th>', "<th>noise</th>"]
+    head += [f"<th>error of<br>a count, {whose}</th>"] if counted else []
+    rows: list[str] = []
+    for purchase in paper.bought:
+        name = purchase.label.partition(":")[0] if sized else purchase.label
+        times = f" × {purchase.count}" if purchase.count > 1 else ""
+        cells = [f'<td class="name">{escape(name + times)}</td>']
+        cells += [f"<td>{purchase.components}</td>"] if sized else []
+        cells.append(f"{_bar(purchase.share / most)}<td>{purchase.share:.1%}</td>")
+        cells.append(f"<td>× {number(purchase.noise)}</td>")
+        if counted:
+            cells.append(f"<td>{'' if purchase.error is None else '± ' + number(purchase.error)}</td>")
+        rows.append("".join(cells))
     return _table(head, rows)
 
 
@@ -46,11 +50,10 @@ def component_table(paper: Paper) -> str:
         weight, spread = float(mixture.weights[k]), paper.deviations(k)
         cells = [
             f"<td>{k}</td>",
-            f'<td class="bar"><i style="width:{100 * weight / heaviest:.1f}%"></i></td><td>{weight:.2%}</td>',
+            f"{_bar(weight / heaviest)}<td>{weight:.2%}</td>",
         ]
         cells += [
-            f"<td>{paper.show(float(mixture.means[k, index]), index)} "
-            f"± {float(spread[index]):.2g}</td>"
+            f"<td>{paper.show(float(mixture.means[k, index]), index)} ± {float(spread[index]):.2g}</td>"
             for index in range(len(paper.columns))
         ]
         if two:
@@ -70,7 +73,10 @@ def fact_list(paper: Paper) -> str:
         ("Covariances", str(receipt.get("covariance_type", ""))),
         ("Rounds", str(receipt.get("rounds", ""))),
         _region(paper),
-        ("Missing values", {"error": "refused", "drop": "their rows were left out"}.get(domain.get("missing", ""), "")),
+        (
+            "Missing values",
+            {"error": "refused", "drop": "their rows were left out"}.get(domain.get("missing", ""), ""),
+        ),
     ]
     if paper.guarantee.person is not None:
         weight = f"{paper.guarantee.rows_per_person:g}"
@@ -100,14 +106,17 @@ def _method(receipt: Mapping[str, Any]) -> str:
 
 def _region(paper: Paper) -> tuple[str, str]:
     """Where the rows lie, and who said so."""
-    declared = any(fact.startswith("the region") for fact in paper.guarantee.declared)
-    name = "Declared region" if declared else "Region, seen in the rows"
+    name = "Declared region" if paper.declared else "Region, seen in the rows"
     plain = paper.region.to_dict()
     if plain["kind"] == "ball":
         center = ", ".join(f"{value:g}" for value in plain["center"])
         return name, f"within {plain['radius']:g} of ({center})"
     ranges = zip(paper.columns, plain["low"], plain["high"], strict=True)
     return name, "; ".join(f"{column} from {low:g} to {high:g}" for column, low, high in ranges)
+
+
+def _bar(part: float) -> str:
+    return f'<td class="bar"><i style="width:{100 * part:.1f}%"></i></td>'
 
 
 def _is_hash(text: str) -> bool:

@@ -69,9 +69,7 @@ def preview(plan: FitMixture) -> Preview:
         after = replace(before, spent=spent, runs=before.runs + 1)
     method = "plain" if model.epsilon == float("inf") else plan.method
     bought = purchases(guarantee, method, model.covariance_type, len(columns))  # type: ignore[arg-type]
-    return Preview(
-        columns, guarantee, bought, sentence_of(guarantee, bought, method), place, before, after
-    )
+    return Preview(columns, guarantee, bought, sentence_of(guarantee, bought, method), place, before, after)
 
 
 def estimator_of(plan: FitMixture) -> tuple[GaussianMixture, tuple[str, ...]]:

@@ -1,0 +1,39 @@
+"""`discreet show`: what a released model holds and promises."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli import terminal
+from discreet.cli.shown import components
+
+__all__ = ["show"]
+
+
+def show(
+    bundle: Annotated[str, typer.Argument(help="The folder that a fit has written.")],
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Show a released model and its guarantee.
+
+    For example:
+
+      discreet show hot-spots
+    """
+    from discreet.jobs import show_bundle
+
+    shown = show_bundle(bundle)
+    if json:
+        terminal.print_json(shown.to_dict())
+        return
+    paper = shown.paper
+    kind = paper.receipt.get("covariance_type", "")
+    terminal.heading(
+        f"A Gaussian mixture of {', '.join(paper.columns)}: {len(paper.order)} components, {kind}"
+    )
+    components(paper)
+    terminal.promise(paper.guarantee.words(), paper.guarantee.private)
+    terminal.line(paper.sentence)
+    terminal.line(f"SHA-256 of the tensors: {paper.digest}", "dim")

@@ -59,10 +59,8 @@ def test_randomness_has_one_door_and_nothing_unpickles(path: Path) -> None:
             names = [f"{node.value.id}.{node.attr}"]
         else:
             continue
-        banned = {"random", "secrets", "pickle", "marshal", "shelve", "np.random"}
-        allowed_type = path.name == "mixture.py" and "numpy.random" in names
+        banned = {"random", "secrets", "pickle", "marshal", "shelve", "np.random", "numpy.random"}
         assert not banned & set(names), names
-        assert allowed_type or "numpy.random" not in names, names
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -19,6 +19,14 @@ randomness is drawn, budget is spent or a byte is sent, and it never contains a 
 from private rows.
 """
 
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = [
     "BudgetError",
     "BundleError",
@@ -51,6 +59,10 @@ class DiscreetError(Exception):
             parts.append(f"wanted {wanted}")
         sentence = "; ".join(parts) + "."
         super().__init__(f"{sentence} {remedy}".strip())
+
+    def __reduce__(self) -> tuple[Callable[[], DiscreetError], tuple[()]]:
+        """Cross to and from worker processes with all four parts."""
+        return partial(type(self), self.what, got=self.got, wanted=self.wanted, remedy=self.remedy), ()
 
 
 class RequestError(DiscreetError, ValueError):

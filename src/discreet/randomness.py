@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Bits", "RandomState", "bits_of", "generator", "secure", "seeded"]
+__all__ = ["Bits", "Generator", "RandomState", "bits_of", "generator", "secure", "seeded"]
 
 Size = int | tuple[int, ...]
+
+
+Generator = np.random.Generator
+"""The type of what `generator` makes, for those who may not import ``numpy.random``."""
 
 
 @runtime_checkable

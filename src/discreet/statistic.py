@@ -97,6 +97,7 @@ class Totals:
     def add(self, values: Mapping[str, NDArray[Any]]) -> None:
         """Add one chunk's arrays, or another worker's totals, name by name."""
         for name, array in values.items():
+            self._check(name, array)
             if array.dtype == object:
                 self._carry(name, array)
             elif array.dtype == np.int64:
@@ -105,6 +106,12 @@ class Totals:
                 self._narrow[name] = self._narrow[name] + array
             else:
                 self._narrow[name] = array.copy()
+
+    def _check(self, name: str, array: NDArray[Any]) -> None:
+        """Refuse what numpy would quietly stretch to another shape."""
+        held = self._narrow.get(name, self._wide.get(name))
+        if held is not None and held.shape != array.shape:
+            raise ParameterError(f"{name!r} changed its shape", got=array.shape, wanted=str(held.shape))
 
     def result(self) -> dict[str, NDArray[Any]]:
         """The sums: Python integers (dtype object) for integer arrays, float64 for floats."""

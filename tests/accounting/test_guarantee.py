@@ -47,7 +47,7 @@ def test_the_words_of_a_guarantee_contain_the_key_facts() -> None:
         "one curator, who sees all rows",
         "weights, means and covariances of 3 components",
         "bounds; rows per person 1",
-        "10 x Gaussian noise",
+        "10 releases with Gaussian noise",
     ):
         assert fact in words
     assert "not private" not in words

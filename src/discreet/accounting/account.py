@@ -97,7 +97,7 @@ class Account:
             "ledger": None
             if entry is None
             else {
-                "path": str(self._ledger.path) if self._ledger else None,
+                "file": self._ledger.path.name if self._ledger else None,
                 "seq": entry.seq,
                 "hash": entry.hash,
                 "time": entry.time,

@@ -106,7 +106,7 @@ class Guarantee:
             + _listed(self.declared, "nothing was declared public.")
         )
         if self.events:
-            parts.append(f"Noise was planned for: {'; '.join(map(_event_words, self.events))}.")
+            parts.append(f"Noise: {_noise_words(self.events)}.")
         return "\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,11 +227,17 @@ def _listed(items: tuple[str, ...], nothing: str) -> str:
     return _sentence("; ".join(items)) if items else nothing
 
 
-def _event_words(event: Event) -> str:
-    law = "Gaussian" if event.mechanism == "gaussian" else "Laplace"
-    what = f"{event.label}, " if event.label else ""
-    bound = "L2" if event.mechanism == "gaussian" else "L1"
-    spread = "standard deviation" if event.mechanism == "gaussian" else "scale"
-    return (
-        f"{what}{event.count} x {law} noise, {spread} {event.noise:.6g} times the {bound} bound of one unit"
-    )
+def _noise_words(events: tuple[Event, ...]) -> str:
+    """How much noise of which law, over how many releases; the receipt lists each of them."""
+    parts: list[str] = []
+    for mechanism, law, bound in (("gaussian", "Gaussian", "L2"), ("laplace", "Laplace", "L1")):
+        same = [event for event in events if event.mechanism == mechanism]
+        if same:
+            count = sum(event.count for event in same)
+            low, high = min(event.noise for event in same), max(event.noise for event in same)
+            size = f"{low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{low:.4g} to {high:.4g}"
+            plural = "s" if count > 1 else ""
+            parts.append(
+                f"{count} release{plural} with {law} noise of {size} times the {bound} bound of one unit"
+            )
+    return "; ".join(parts)

@@ -63,7 +63,7 @@ def promise(words: str, private: bool) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    parts = [part for part in words.splitlines() if not part.startswith("Noise was planned for")]
+    parts = [part for part in words.splitlines() if not part.startswith("Noise")]
     text = Text()
     for index, part in enumerate(parts):
         name, colon, rest = part.partition(": ")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.models.moments import CovarianceType
 
-__all__ = ["Scales"]
+__all__ = ["Scales", "add_rows"]
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,37 @@ class Scales:
         first, second = math.floor(first / down) * down, math.floor(second / down) * down
         return Scales(dimension, covariance_type, norm, 1.0, first, second, limit)
 
+    @cached_property
+    def near(self) -> float:
+        """A row whose mean squared length sum_k r_k t_k is at most this is surely within the limit.
+
+        By the triangle inequality the row's norm is at most the mean, weighted by r_k, of the norms at r = 1.
+        L2: these are at most count + b t with b = max(second, first^2 / (2 count)). L1: they are concave in
+        t, so their mean is at most the value at the mean. A share 2**-20 of the limit is left for rounding.
+        """
+        room = self.limit * (1 - 2.0**-20) - self.count
+        if room <= 0 or self.count <= 0:
+            return 0.0
+        if self.norm == "l2":
+            return room / max(self.second, self.first**2 / (2 * self.count))
+        root, line = self.first * math.sqrt(self.dimension), self.second * self._entries
+        return (2 * room / (root + math.sqrt(root**2 + 4 * line * room))) ** 2
+
+    @property
+    def _entries(self) -> float:
+        """The number e above."""
+        full = self.covariance_type in ("full", "tied")
+        return 1 + (self.dimension - 1) / math.sqrt(2) if full else 1.0
+
     def cost(self, shares: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """The norm of what rows with these responsibilities and squared lengths, (K, n) each, would add."""
         if self.norm == "l1":
-            entries = 1 + (self.dimension - 1) / math.sqrt(2)
-            entries = entries if self.covariance_type in ("full", "tied") else 1.0
-            each = (
-                self.count + self.first * np.sqrt(self.dimension * lengths) + self.second * entries * lengths
-            )
-            return np.asarray(np.sum(shares * each, axis=0))
+            root = self.first * np.sqrt(self.dimension * lengths)
+            each = self.count + root + self.second * self._entries * lengths
+            return add_rows(shares * each)
         if self.covariance_type == "tied":
-            apart = np.sum(shares**2 * (self.count**2 + self.first**2 * lengths), axis=0)
-            together = self.second * np.sum(shares * lengths, axis=0)
+            apart = add_rows(shares**2 * (self.count**2 + self.first**2 * lengths))
+            together = self.second * add_rows(shares * lengths)
             return np.sqrt(apart + together**2)
         each = lengths * self.second**2
         each += self.first**2
@@ -81,7 +101,7 @@ class Scales:
         each += self.count**2
         each *= shares
         each *= shares
-        return np.sqrt(each.sum(axis=0))
+        return np.sqrt(add_rows(each))
 
     def clip(
         self, shares: NDArray[np.float64], total: NDArray[np.float64], lengths: NDArray[np.float64]
@@ -90,3 +110,11 @@ class Scales:
         cost = self.cost(shares, lengths)
         np.maximum(cost / self.limit, total, out=cost)
         return np.divide(1.0, cost, out=cost)
+
+
+def add_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum over the first axis, always in its order: numpy's own order depends on the other axis."""
+    total = values[0].copy()
+    for row in values[1:]:
+        total += row
+    return total

@@ -18,8 +18,9 @@ from discreet.randomness import generator, seeded
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.random import Generator  # noqa: TID251 - a type: the bits come from discreet.randomness
     from numpy.typing import NDArray
+
+    from discreet.randomness import Generator
 
 __all__ = ["BOUNDS", "City", "draw_river", "simulate_city", "write_city"]
 

@@ -14,8 +14,9 @@ from discreet.models.moments import Frame, Pairs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.random import Generator  # noqa: TID251 - a type: the bits come from discreet.randomness
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.randomness import Generator
 
 __all__ = ["Mixture"]
 

@@ -140,7 +140,7 @@ def _promise(paper: Paper) -> str:
     entries: list[str] = []
     for line in paper.guarantee.words().splitlines():
         name, colon, text = line.partition(": ")
-        if not colon or name in ("WARNING", "Noise was planned for"):
+        if not colon or name in ("WARNING", "Noise"):
             continue  # the banner and the table below say it
         entries.append(f"<dt>{escape(name)}</dt><dd>{escape(text[:1].upper() + text[1:])}</dd>")
     return f'<h2>What is promised</h2>\n<dl class="card promise">{"".join(entries)}</dl>'

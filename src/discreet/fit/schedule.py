@@ -25,7 +25,7 @@ __all__ = ["Round", "Schedule", "plan_rounds"]
 START, SETTLE, REFINE = 0.08, 0.12, 0.80  # parts of the budget
 SETTLING = 2
 LATER = 1.15  # each refining round gets this much more than the one before
-LAST_ROUND = 200
+ROUNDS, FEWEST_ROUNDS, MOST_ROUNDS = 25, 3, 40  # refining rounds: the first times the root of the strength
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,14 @@ def plan_rounds(
 
 def _strength(epsilon: float, delta: float, noise: str) -> float:
     """How much the budget allows, as the mu of Gaussian privacy; Laplace noise wants fewer rounds."""
-    return epsilon / 8 if noise == "laplace" else gaussian_mu(epsilon, delta)
+    return (epsilon / 8) ** 2 if noise == "laplace" else gaussian_mu(epsilon, delta)
 
 
 def _sizes(components: int, strength: float, rounds: int | None) -> tuple[list[int], list[float]]:
     doublings = math.ceil(math.log2(components)) if components > 1 else 0
     if rounds is None:
-        rounds = doublings + min(30, max(5, round(18 * math.sqrt(strength)))) if components > 1 else 1
+        refining = min(MOST_ROUNDS, max(FEWEST_ROUNDS, round(ROUNDS * math.sqrt(strength))))
+        rounds = 2 * doublings + refining if components > 1 else 1
     grown = [min(components, 2 ** (index + 1)) for index in range(rounds)]
     grown[-1:] = [components]
     sizes = [1] * (1 + SETTLING) + grown

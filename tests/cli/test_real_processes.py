@@ -22,7 +22,6 @@ HEAVY = [
     "scipy",
     "dp_accounting",
     "pandas",
-    "pydantic",
 ]
 
 

@@ -86,7 +86,7 @@ def test_a_map_has_the_aspect_of_its_latitude():
     draw_pair(axes, here, (1, 0), DAY)
     assert axes.get_aspect() == pytest.approx(2.0, rel=1e-3)
     assert axes.get_xlim()[0] > 10
-    assert any("km" in text.get_text() for text in axes.texts)
+    assert any(text.get_text() in ("500 m", "1 km") for text in axes.texts), "a scale"
 
 
 def test_ellipses_lie_at_one_and_two_standard_deviations():

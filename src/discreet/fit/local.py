@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.accounting.event import Event
     from discreet.fit.task import Payment, Task
 
-__all__ = ["fit_noised", "noise_rows"]
+__all__ = ["fit_noised", "gather_rows", "noise_rows"]
 
 ROUNDS = 60
 LARGEST = 2**22
@@ -42,17 +42,23 @@ LARGEST = 2**22
 
 def noise_rows(task: Task, event: Event, payment: Payment) -> tuple[NDArray[np.float64], float]:
     """The noisy rows (n, d) in unit coordinates, and the variance of the noise in each number."""
+    statistic = gather_rows(task, event.label)
+    dimension = task.region.dimension
+    noisy = release(statistic, event, payment.account, payment.bits).reshape(-1, dimension)
+    if event.mechanism == "laplace":
+        return noisy, 2 * (event.noise * statistic.l1 * statistic.grid) ** 2
+    return noisy, (event.noise * statistic.l2 * statistic.grid) ** 2
+
+
+def gather_rows(task: Task, label: str) -> Statistic:
+    """All rows, one after the other, on the grid: a row that changes moves by the diameter at most."""
     rows = [chunk for part in task.records.parts for chunk in _unit_rows(task, part)]
     stacked = np.concatenate(rows, axis=1)
     integers = np.array([int(value) for value in (stacked * 2.0**BITS).T.ravel()], dtype=object)
     dimension = task.region.dimension
     l2 = 2 * (task.region.reach * 2.0**BITS + math.sqrt(dimension))
     l1 = l2 * math.sqrt(dimension)
-    statistic = Statistic(integers, 2.0**-BITS, l1, l2, event.label)
-    noisy = release(statistic, event, payment.account, payment.bits).reshape(-1, dimension)
-    if event.mechanism == "laplace":
-        return noisy, 2 * (event.noise * l1 * 2.0**-BITS) ** 2
-    return noisy, (event.noise * l2 * 2.0**-BITS) ** 2
+    return Statistic(integers, 2.0**-BITS, l1, l2, label)
 
 
 def fit_noised(task: Task, noisy: NDArray[np.float64], variance: float, rounds: int = ROUNDS) -> Frame:

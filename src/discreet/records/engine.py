@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.records.blas import single_blas
 from discreet.statistic import Totals
 
 if TYPE_CHECKING:
@@ -118,10 +119,11 @@ def sum_part(
 ) -> dict[str, NDArray[Any]]:
     """Read one part and add up what the function makes of its chunks, in their order."""
     totals = Totals()
-    for chunk in part.chunks():
-        if stop is not None and stop.is_set():
-            break
-        totals.add(_checked(function(chunk, broadcast)))
+    with single_blas():
+        for chunk in part.chunks():
+            if stop is not None and stop.is_set():
+                break
+            totals.add(_checked(function(chunk, broadcast)))
     return totals.result()
 
 

@@ -92,7 +92,7 @@ def scale_bar(axes: Axes, colours: Colours) -> None:
     axes.text(0.04 + part / 2, 0.06, name, ha="center", va="bottom", fontsize=8, zorder=9, **style)
 
 
-def to_png(figure: Figure, dpi: int = 200) -> bytes:
+def to_png(figure: Figure, dpi: int = 240) -> bytes:
     """The figure as PNG, without a date: the same figure gives the same bytes."""
     from matplotlib import rc_context
 

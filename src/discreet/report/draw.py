@@ -32,8 +32,8 @@ def draw_mixture(paper: Paper, colours: Colours = DAY) -> bytes:
     pairs = paper.pairs
     across = min(2, len(pairs))
     down = math.ceil(len(pairs) / across)
-    wide = 6.4 if across == 1 else 3.3 * across
-    figure = make_figure(wide, wide * 0.8 if across == 1 else 3.1 * down, colours)
+    wide = 5.2 if across == 1 else 2.9 * across
+    figure = make_figure(wide, wide * 0.82 if across == 1 else 2.75 * down, colours)
     for index, pair in enumerate(pairs):
         axes = figure.add_subplot(down, across, index + 1)
         draw_pair(axes, paper, pair, colours, numbered=across == 1)
@@ -159,7 +159,7 @@ def _number(axes: Axes, paper: Paper, flat: Mixture, limits: NDArray[np.float64]
 
 def _draw_curve(paper: Paper, colours: Colours) -> bytes:
     """One column: the density, and what each component adds to it."""
-    figure = make_figure(6.4, 3.6, colours)
+    figure = make_figure(5.2, 3.1, colours)
     axes = figure.add_subplot(1, 1, 1)
     low, high = window(paper, (0, 0))[0]
     x = np.linspace(low, high, 800)

@@ -154,7 +154,7 @@ def _bought(paper: Paper) -> str:
     what = "epsilon" if pure else "the squared strength of Gaussian privacy, which adds up"
     return (
         f"<h2>What the budget bought</h2>\n{sentence}\n{bought_table(paper)}\n"
-        f'<p class="kicker">Each part is one of {what}. Noise is in multiples of what one '
+        f'<p class="note">Each part is one of {what}. Noise is in multiples of what one '
         f"{paper.guarantee.unit} can change in a release. The rounds were fixed before a row was read.</p>"
     )
 
@@ -165,7 +165,7 @@ def _components(paper: Paper) -> str:
         table = f"<details><summary>Show all {len(paper.mixture.weights)}</summary>{table}</details>"
     return (
         f"<h2>Components</h2>\n{table}\n"
-        '<p class="kicker">From the heaviest to the lightest; each number is its place in the tensors. '
+        '<p class="note">From the heaviest to the lightest; each number is its place in the tensors. '
         "± is one standard deviation. Do not read a single component as a fact about a single person.</p>"
     )
 

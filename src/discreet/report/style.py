@@ -52,7 +52,9 @@ td.bar i { display: block; height: .65rem; min-width: 2px; border-radius: 2px; b
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1rem;
   margin: 0 0 .9rem; overflow-x: auto; font-size: .84rem; line-height: 1.5; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-.hash { font: .8rem/1.5 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; word-break: break-all; }
+.note { color: var(--soft); font-size: .85rem; margin: .6rem 0 0; }
+.hash { font: .75rem/1.6 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  word-break: break-all; }
 summary { cursor: pointer; color: var(--accent); }
 footer { color: var(--soft); font-size: .85rem; margin-top: 3rem; border-top: 1px solid var(--line);
   padding-top: 1rem; }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.accounting.chain import Row
 
-__all__ = ["Balance", "Book", "Entry", "balance_from", "entry_from", "INTERRUPTED"]
+__all__ = ["INTERRUPTED", "Balance", "Book", "Entry", "balance_from", "entry_from"]
 
 INTERRUPTED = "spent, outcome unknown (the run was interrupted, or the result was not saved)"
 

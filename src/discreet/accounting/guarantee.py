@@ -161,7 +161,7 @@ class Guarantee:
             column = f" in column {self.person!r}" if self.person else ""
             what = f"all rows of one person together; a person is one value{column}"
             if self.rows_per_person is not None:
-                what += f", whose rows carry a total weight of at most {self.rows_per_person:g} row(s)"
+                what += f", whose rows together weigh as much as {_rows(self.rows_per_person)} at most"
         if self.neighbours == "change one":
             change = (
                 f"with another value in one {self.unit}; how many {self.unit}s there are is not protected."
@@ -200,6 +200,10 @@ class Guarantee:
             f"WARNING: {self._failing()}. {reason} Nothing is protected, and the result must not be handed "
             f"out as if it were. What was asked for: {self._size()}."
         )
+
+
+def _rows(weight: float) -> str:
+    return "one row" if weight == 1 else f"{weight:g} rows"
 
 
 def _odds(epsilon: float) -> str:

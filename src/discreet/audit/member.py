@@ -89,6 +89,8 @@ class Membership:
         """The outcome in plain words."""
         claim = f"epsilon {self.claim:g}" if math.isfinite(self.claim) else "nothing (epsilon infinity)"
         verdict = "The claim is false." if self.caught else "The attack does not refute the claim."
+        if math.isinf(self.claim):
+            verdict = "There was no claim to refute."
         return (
             f"Membership attack on {self.fits} fitted mixtures and {self.people:,} people. Claimed: {claim}. "
             f"A member scores higher than somebody else {100 * self.area:.1f} % of the time "
@@ -132,6 +134,11 @@ def audit_member(
 
     from discreet.fit.run import run
 
+    if wanted.method == "input" and not wanted.plain:
+        raise ParameterError(
+            "method='input' does not hide who is in the data, only what they said",
+            remedy="Attack it without a claim, with attack_members.",
+        )
     count = 0
 
     def fit(points: NDArray[np.float64], ids: NDArray[np.int64] | None) -> Scorer:

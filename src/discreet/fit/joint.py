@@ -44,6 +44,8 @@ def fit_joint(task: Task, schedule: Schedule, payment: Payment) -> Frame:
             payment.listen(grid, layout, noisy)
         bound = statistic.l1 * 2**0.5 if norm == "l1" else statistic.l2
         deviation = event.noise * bound * statistic.grid
-        frame = maximise(grid.frame, layout.read(noisy, deviation), task.covariance_type, task.floor)
+        moments = layout.read(noisy, deviation)
+        ceiling = task.region.reach**2  # no spread inside the region is larger
+        frame = maximise(grid.frame, moments, task.covariance_type, task.floor, ceiling=ceiling)
         task.report(index + 1, len(schedule.rounds))
     return frame

@@ -97,6 +97,11 @@ def check(wanted: Request) -> Request:
 def plan(wanted: Request, dimension: int) -> Plan:
     """Fix the region, the rounds and the price of a checked request for this many columns."""
     region = None
+    if wanted.by_person and wanted.method == "input":
+        raise ParameterError(
+            "method='input' protects rows, not persons",
+            remedy="Leave person out, or use method='joint'.",
+        )
     if not (wanted.plain and wanted.bounds is None and wanted.radius is None):
         region = declare_region(dimension, bounds=wanted.bounds, radius=wanted.radius, center=wanted.center)
     pairs = dimension * (dimension + 1) // 2 if wanted.covariance_type in ("full", "tied") else dimension

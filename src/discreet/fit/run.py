@@ -64,11 +64,6 @@ def run(
         raise ParameterError("the person is named twice", remedy="Give a column name or an array of ids.")
     ids = wanted.person if person is None else person
     wanted = replace(wanted, by_person=ids is not None)
-    if wanted.by_person and wanted.method == "input":
-        raise ParameterError(
-            "method='input' protects rows, not persons",
-            remedy="Leave person out, or use method='joint'.",
-        )
     records = open_records(
         source,
         columns=wanted.columns,

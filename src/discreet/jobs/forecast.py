@@ -78,10 +78,6 @@ def estimator_of(plan: FitMixture) -> tuple[GaussianMixture, tuple[str, ...]]:
         raise ParameterError(
             "rows_per_person bounds nobody", got=plan.rows_per_person, remedy="Name the person column."
         )
-    if plan.person is not None and plan.method == "input":
-        raise ParameterError(
-            "method='input' protects rows, not persons", remedy="Leave person out, or use method='joint'."
-        )
     declared = declare(plan)
     if plan.ledger is None and plan.dataset is not None:
         raise ParameterError("dataset names a budget, but there is no ledger", remedy="Give a ledger too.")

@@ -161,13 +161,19 @@ SHRINK, GROW = 0.05, 4.0  # no axis of a component changes its variance by more 
 
 
 def maximise(
-    frame: Frame, moments: Moments, covariance_type: CovarianceType, floor: float, *, ridge: float = 0.0
+    frame: Frame,
+    moments: Moments,
+    covariance_type: CovarianceType,
+    floor: float,
+    *,
+    ridge: float = 0.0,
+    ceiling: float = np.inf,
 ) -> Frame:
     """The next parameters from moments: means and covariances first, then floors.
 
     What the noise makes unreliable is shrunk: with an entry's noise s and a component's count n, the mean's
     move is multiplied by 1 / (1 + d (s / n)^2) and the covariance is mixed with the present one by the same
-    rule. ``floor`` is the smallest variance allowed in any direction, ``ridge`` is added to every variance.
+    rule. ``floor`` and ``ceiling`` bound the variance in any direction, ``ridge`` is added to every variance.
     """
     dimension = frame.means.shape[1]
     noisy = moments.noise_counts > 0
@@ -180,7 +186,8 @@ def maximise(
     shapes = _shapes(moments, counts, moves, covariance_type)
     means = frame.means + np.einsum("kij,kj->ki", frame.roots, moves)
     covariances = frame.roots @ shapes @ frame.roots.transpose(0, 2, 1)
-    return Frame.of(weights / weights.sum(), means, _constrain(covariances, covariance_type, floor, ridge))
+    covariances = _constrain(covariances, covariance_type, floor, ceiling, ridge)
+    return Frame.of(weights / weights.sum(), means, covariances)
 
 
 def _shapes(
@@ -204,15 +211,19 @@ def _shapes(
 
 
 def _constrain(
-    covariances: NDArray[np.float64], covariance_type: CovarianceType, floor: float, ridge: float
+    covariances: NDArray[np.float64],
+    covariance_type: CovarianceType,
+    floor: float,
+    ceiling: float,
+    ridge: float,
 ) -> NDArray[np.float64]:
-    """Symmetric covariances of the declared type, no variance below the floor."""
+    """Symmetric covariances of the declared type, no variance below the floor or above the ceiling."""
     dimension = covariances.shape[1]
     if covariance_type in ("diag", "spherical"):
         variances = np.einsum("kii->ki", covariances)
         if covariance_type == "spherical":
             variances = np.repeat(variances.mean(axis=1, keepdims=True), dimension, axis=1)
-        return np.maximum(variances + ridge, floor)[:, :, None] * np.eye(dimension)
+        return np.clip(variances + ridge, floor, ceiling)[:, :, None] * np.eye(dimension)
     covariances = (covariances + covariances.transpose(0, 2, 1)) / 2
     values, axes = np.linalg.eigh(covariances)
-    return (axes * np.maximum(values + ridge, floor)[:, None, :]) @ axes.transpose(0, 2, 1)
+    return (axes * np.clip(values + ridge, floor, ceiling)[:, None, :]) @ axes.transpose(0, 2, 1)

@@ -88,7 +88,8 @@ class LocalEngine:
         workers = min(self.workers, len(parts))
         if workers <= 1:
             return add_totals(sum_part(part, function, broadcast) for part in parts)
-        return self._on_threads(workers, parts, function, broadcast)
+        with single_blas():
+            return self._on_threads(workers, parts, function, broadcast)
 
     def _on_threads(
         self, workers: int, parts: Sequence[Part], function: MapFunction, broadcast: Any

@@ -139,7 +139,9 @@ def _check_sums(task: Task, frame: Frame, points: NDArray[np.float64]) -> None:
     sums = exact_sums(task, frame)
     assert (sums == exact_sums(make_task(task.records, _crowd(task), LocalEngine(2)), frame)).all()
     odd = len(points) // 3 + 1
-    pieces = [exact_sums(make_task(open_records(piece), _crowd(task)), frame) for piece in np.split(points, [odd])]
+    pieces = [
+        exact_sums(make_task(open_records(piece), _crowd(task)), frame) for piece in np.split(points, [odd])
+    ]
     assert (sums == pieces[0] + pieces[1]).all()
 
 

@@ -40,10 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["ROUNDS", "fit_published", "measure_blocks", "plan_published"]
 
 ROUNDS = 10
-_PUBLISHED_DELTA = (
-    1e-6  # each release's delta in the published calibration; sets Gaussian against Laplace noise
-)
+_PUBLISHED_DELTA = 1e-6  # of each release in the published calibration: sets Gaussian against Laplace noise
 _SMALLEST_WEIGHT = 0.01
+_FLOOR = 3e-3  # the floor of variances that suits this method best on lifesci; with none it explodes
 _GRID_BITS = 36
 
 
@@ -155,4 +154,4 @@ def _repair(covariances: NDArray[np.float64], task: Task) -> NDArray[np.float64]
     if task.covariance_type == "spherical":
         variances = np.einsum("kii->k", covariances) / covariances.shape[1]
         covariances = variances[:, None, None] * np.eye(covariances.shape[1])
-    return to_positive_definite(covariances, task.floor)
+    return to_positive_definite(covariances, max(task.floor, _FLOOR))

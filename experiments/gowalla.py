@@ -22,8 +22,8 @@ EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 NOTE = (
     "Gowalla check-ins in New York, 20 components, delta 1e-6. Mean log-likelihood in coordinates with the "
     "declared box at [-1, 1], over random splits 80/20: of held-out people, each of whom weighs 1 (per "
-    "person), or of held-out check-ins (per row). The papers use Los Angeles, which is not obtainable: this is "
-    "not a reproduction of that figure."
+    "person), or of held-out check-ins (per row). The papers use Los Angeles, which is not obtainable: this "
+    "is not a reproduction of that figure."
 )
 
 

@@ -374,7 +374,7 @@ def test_a_clipped_row_weighs_the_limit_however_far_it_is(norm: Any) -> None:
         weight_of(case.statistic(np.array([[0.0, 0.0], [far, far]])), base)
         for far in (0.03, 0.1, 0.3, 1.0, 1e9)
     ]
-    assert min(reached) > 0.999  # what is missing is the floor of R
+    assert min(reached) > 0.99  # what is missing is the floor of R
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

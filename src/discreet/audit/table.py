@@ -62,15 +62,19 @@ def audit_methods(
     *,
     epsilon: float = 2.0,
     confidence: float = 0.99,
-    cases: Iterable[str] | None = None,
+    cases: Iterable[str] | dict[str, Mapping[str, Any]] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Audited]:
-    """Audit every case ``repeats`` times with ``runs`` runs in each world (more where runs are cheap)."""
-    chosen = [*HONEST, *BROKEN] if cases is None else list(cases)
+    """Audit every case ``repeats`` times with ``runs`` runs in each world (more where runs are cheap).
+
+    ``cases`` are names, or names with arguments of `audit_fit`; a case with a bug is broken.
+    """
+    known = {**HONEST, **BROKEN}
+    chosen = cases if isinstance(cases, dict) else {name: known[name] for name in cases or known}
     audited: list[Audited] = []
-    for name in chosen:
-        broken = name in BROKEN
-        wanted: dict[str, Any] = {"runs": runs, "n_rounds": 2, **(BROKEN[name] if broken else HONEST[name])}
+    for name, arguments in chosen.items():
+        broken = "bug" in arguments
+        wanted: dict[str, Any] = {"runs": runs, "n_rounds": 2, **arguments}
         findings: list[MixtureFinding] = []
         for repeat in range(repeats):
             findings.append(

@@ -3,7 +3,7 @@
 Everything here is fixed by the request (components, budget, noise) before any row is read. The constants were
 chosen on several data sets (`docs/decisions/0003`); the outcome is flat around them.
 
-A fit starts with one component that stands for the declared region, settles it in two more rounds, then
+A fit starts with one component that stands for the declared region, settles it in four more rounds, then
 doubles the components round by round and refines them. Each round is one release.
 """
 
@@ -19,13 +19,15 @@ from discreet.accounting.event import Event
 
 if TYPE_CHECKING:
     from discreet.accounting.composition import Rule
+    from discreet.accounting.event import Mechanism
 
 __all__ = ["Round", "Schedule", "plan_rounds"]
 
-START, SETTLE, REFINE = 0.08, 0.12, 0.80  # parts of the budget
-SETTLING = 2
+START, SETTLE, REFINE = 0.05, 0.07, 0.88  # parts of the budget
+SETTLING = 4  # rounds with one component, after the first
 LATER = 1.15  # each refining round gets this much more than the one before
-ROUNDS, FEWEST_ROUNDS, MOST_ROUNDS = 25, 3, 40  # refining rounds: the first times the root of the strength
+RATE, MOST = 30, 60  # refining rounds: so many times the root of the budget's strength, at most so many
+FEWEST = {"gaussian": 12, "laplace": 2}
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,10 @@ def plan_rounds(
 
     ``rule`` is the composition rule by which noise is chosen; only "tight" makes sense outside comparisons.
     """
-    sizes, shares = _sizes(components, _strength(epsilon, delta, noise), rounds)
-    kind = "laplace" if noise == "laplace" else "gaussian"
+    kind: Mechanism = "laplace" if noise == "laplace" else "gaussian"
+    if rounds is None:
+        rounds = _count(components, epsilon, delta, kind)
+    sizes, shares = _sizes(components, rounds)
     power = 1.0 if kind == "laplace" else 0.5
     shape = [
         Event(kind, share**-power, label=f"round {index}: moments of {size} component{'s' * (size > 1)}")
@@ -73,19 +77,22 @@ def plan_rounds(
     return Schedule(tuple(Round(size, event) for size, event in zip(sizes, events, strict=True)))
 
 
-def _strength(epsilon: float, delta: float, noise: str) -> float:
-    """How much the budget allows, as the mu of Gaussian privacy; Laplace noise wants fewer rounds."""
-    return (epsilon / 8) ** 2 if noise == "laplace" else gaussian_mu(epsilon, delta)
+def _count(components: int, epsilon: float, delta: float, kind: Mechanism) -> int:
+    """Growing and refining rounds. Laplace noise adds up faster than Gaussian: it wants fewer rounds."""
+    if components == 1:
+        return 1
+    strength = (epsilon / 8) ** 2 if kind == "laplace" else gaussian_mu(epsilon, delta)
+    return _doublings(components) + min(MOST, max(FEWEST[kind], round(RATE * math.sqrt(strength))))
 
 
-def _sizes(components: int, strength: float, rounds: int | None) -> tuple[list[int], list[float]]:
-    doublings = math.ceil(math.log2(components)) if components > 1 else 0
-    if rounds is None:
-        refining = min(MOST_ROUNDS, max(FEWEST_ROUNDS, round(ROUNDS * math.sqrt(strength))))
-        rounds = 2 * doublings + refining if components > 1 else 1
+def _sizes(components: int, rounds: int) -> tuple[list[int], list[float]]:
+    """The components of each round, and its part of the budget."""
     grown = [min(components, 2 ** (index + 1)) for index in range(rounds)]
     grown[-1:] = [components]
-    sizes = [1] * (1 + SETTLING) + grown
     weights = [LATER**index for index in range(rounds)]
     refine = [REFINE * weight / sum(weights) for weight in weights]
-    return sizes, [START] + [SETTLE / SETTLING] * SETTLING + refine
+    return [1] * (1 + SETTLING) + grown, [START] + [SETTLE / SETTLING] * SETTLING + refine
+
+
+def _doublings(components: int) -> int:
+    return (components - 1).bit_length()

@@ -13,7 +13,7 @@ from discreet.domain import Ball, Box, declare_region, region_from_dict
 from discreet.errors import DomainError
 
 ANY = st.floats(allow_nan=False, allow_infinity=False)
-WIDTH = st.floats(1e-280, 1e300)
+WIDTH = st.floats(1e-149, 1e149)
 FAR = [0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, 2.0**1000, -(2.0**-1000), math.pi]
 
 
@@ -76,10 +76,9 @@ def test_a_radius_that_is_no_length_is_refused(radius: float) -> None:
         declare_region(2, radius=radius)
 
 
-@pytest.mark.xfail(strict=True, reason="reported: domain.Box and domain.Ball still accept such widths")
-@pytest.mark.parametrize("width", [1e-310, 5e-324])
+@pytest.mark.parametrize("width", [1e-310, 5e-324, 1e-200])
 def test_widths_whose_inverse_is_no_number_are_refused(width: float) -> None:
-    """1 / width is infinite, and 0 times infinity would slip through every clip."""
+    """Where 1 / width is infinite, 0 times infinity would slip through every clip."""
     with pytest.raises(DomainError):
         declare_region(2, bounds=(0.0, width))
     with pytest.raises(DomainError):

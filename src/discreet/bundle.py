@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Bundle", "check_place", "load_bundle", "save_bundle", "tensor_digest"]
+__all__ = ["SCHEMA", "Bundle", "check_place", "load_bundle", "printable", "save_bundle", "tensor_digest"]
 
 SCHEMA = 1
 _TENSORS, _MODEL, _RECEIPT, _CARD = "model.safetensors", "model.json", "receipt.json", "MODEL_CARD.md"
@@ -53,9 +53,8 @@ def tensor_digest(tensors: Mapping[str, NDArray[np.float64]]) -> str:
 
 def check_place(path: str | Path) -> Path:
     """Refuse a place where a result could not be written; to be asked before anything is spent."""
-    target = Path(path).expanduser()
-    _refuse_foreign(target)
-    above = next(folder for folder in target.absolute().parents if folder.exists())
+    target = _place(path)
+    above = next(folder for folder in target.parents if folder.exists())
     if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
         raise BundleError(
             "the place for the result cannot be written", got=str(target), wanted="a folder you may write to"
@@ -64,9 +63,11 @@ def check_place(path: str | Path) -> Path:
 
 
 def save_bundle(path: str | Path, bundle: Bundle) -> Path:
-    """Write the folder; an older bundle at the same place is replaced, anything else is refused."""
-    target = Path(path)
-    _refuse_foreign(target)
+    """Write the folder; an older bundle at the same place is replaced, anything else is refused.
+
+    If the last step fails, the finished folder is left beside the place, and the error says where.
+    """
+    target = _place(path)
     blob = _serialise(bundle.tensors)
     model = {
         "schema": SCHEMA,
@@ -87,11 +88,17 @@ def save_bundle(path: str | Path, bundle: Bundle) -> Path:
         fresh.mkdir(parents=True)
         for name, content in files.items():
             _write(fresh / name, content)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise BundleError(f"cannot write the result: {error.strerror}", got=str(target)) from None
+    try:
         _swap(fresh, target)
     except OSError as error:
-        raise BundleError(f"cannot write the result: {error.strerror}", got=str(target)) from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        raise BundleError(
+            f"cannot put the result in its place: {error.strerror}",
+            got=str(target),
+            remedy=f"It is whole, in {fresh}.",
+        ) from None
     return target
 
 
@@ -116,10 +123,32 @@ def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
             "the tensors do not match the digest in model.json",
             remedy="The folder is damaged or was altered.",
         )
+    account = receipt.get("account", {}) if isinstance(receipt, dict) else {}
+    if account.get("digest") != model["sha256"] or account.get("guarantee") != model.get("guarantee"):
+        raise BundleError(
+            "the receipt is not that of this model",
+            remedy="The folder was put together from several results.",
+        )
     if kind is not None and model.get("kind") != kind:
         raise BundleError("the released model is of another kind", got=model.get("kind"), wanted=kind)
     card = folder / _CARD
-    return Bundle(model["kind"], load(blob), model, receipt, card.read_text() if card.exists() else "")
+    words = printable(card.read_text()) if card.exists() else ""
+    return Bundle(model["kind"], load(blob), _printable(model), _printable(receipt), words)
+
+
+def printable(text: str) -> str:
+    """The text without control characters: folders come from strangers, and terminals obey them."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {printable(str(name)): _printable(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 def _serialise(tensors: Mapping[str, NDArray[np.float64]]) -> bytes:
@@ -133,13 +162,27 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _refuse_foreign(target: Path) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir() or any(entry.name not in _FILES for entry in target.iterdir()):
+def _place(path: str | Path) -> Path:
+    """The absolute place of a result, which must be free, or taken by an older result."""
+    target = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - a link must stay one
+    if target == Path.cwd() or target in Path.cwd().parents or target.is_symlink() or target.is_mount():
+        raise BundleError(
+            "a result is a folder of its own",
+            got=str(target),
+            wanted="no link, and not the folder you are in",
+        )
+    if target.exists() and not _is_bundle(target):
         raise BundleError(
             "the place for the result is taken", got=str(target), wanted="a new folder, or an older result"
         )
+    return target
+
+
+def _is_bundle(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    names = {entry.name for entry in folder.iterdir()}
+    return not names or (names <= _FILES and _MODEL in names)
 
 
 def _write(path: Path, content: bytes) -> None:

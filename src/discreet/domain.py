@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Ball", "Box", "Region", "declare_region", "region_from_dict"]
 
 
+_SHORTEST, _LONGEST = 1e-150, 1e150  # lengths whose squares and inverses are ordinary numbers
+
+
 class Region(Protocol):
     """A declared part of space. Unit coordinates u stand for the point center + scale * u."""
 
@@ -78,7 +81,7 @@ class Box:
                     wanted="finite numbers with low < high",
                     remedy="Declare bounds from what is publicly known, never from the rows.",
                 )
-            if not (high - low > 1e-12 * max(abs(low), abs(high)) and math.isfinite(high - low)):
+            if not max(1e-12 * max(abs(low), abs(high)), _SHORTEST) < high - low < _LONGEST:
                 raise DomainError(
                     "bounds are too close together, or too far apart, for 64-bit numbers", got=(low, high)
                 )
@@ -126,7 +129,7 @@ class Ball:
     radius: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.radius) and self.radius > 0):
+        if not _SHORTEST <= self.radius <= _LONGEST:
             raise DomainError("the radius is not a length", got=self.radius, wanted="a finite number above 0")
         if not self.middle or not all(math.isfinite(value) for value in self.middle):
             raise DomainError(

@@ -21,7 +21,7 @@ from discreet.randomness import seeded
 
 LONG = os.environ.get("DISCREET_LONG") == "1"
 REPEATS = 20 if LONG else 1
-FEW = {"joint, noise in doubles": 20_000, "joint, short noise": 300, "joint, low bits": 1000}
+FEW = {"joint, noise in doubles": 20_000, "joint, short noise": 250, "joint, low bits": 1000}
 
 
 def audit(name: str) -> Any:
@@ -119,7 +119,7 @@ def test_the_audited_fit_is_the_one_that_people_run(method: str) -> None:
     setting = Setting.of(wanted, rows, canary)
     heard: list[np.ndarray] = []
 
-    class Listening((Joint if method == "joint" else Published)):  # type: ignore[misc]
+    class Listening(Joint if method == "joint" else Published):  # type: ignore[misc]
         def _round(self, *parts: Any) -> Any:
             heard.append(next(part for part in parts if isinstance(part, np.ndarray)))
             return super()._round(*parts)

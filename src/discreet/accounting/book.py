@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.accounting.chain import Head
-from discreet.accounting.filter import Cost, Filter, affordable, rounded_down
+from discreet.accounting.filter import Cost, Filter, affordable, cost_of, limit_of, rounded_down
 from discreet.accounting.guarantee import Guarantee, Neighbours, Unit
 from discreet.errors import LedgerError
 
@@ -134,19 +134,30 @@ class Book:
     def _apply(self, row: Row) -> None:
         body = row.body
         if body["kind"] == "budget":
-            balance = balance_from(body)
-            self.balances[balance.dataset, balance.unit] = balance
+            self._begin(balance_from(body))
         elif body["kind"] == "spend":
             self._spend(entry_from(row))
         elif body["kind"] == "outcome":
             seq = int(body["entry"])
+            if self.entries[seq].digest is not None:
+                raise ValueError("a run has two outcomes")
             self.entries[seq] = replace(self.entries[seq], digest=body["digest"], finished=body["time"])
         elif body["kind"] != "ledger":
             raise _nonsense(row)
 
+    def _begin(self, balance: Balance) -> None:
+        """A budget is set once, to what its epsilon and delta hold."""
+        key = balance.dataset, balance.unit
+        if key in self.balances or balance.limit != limit_of(balance.rule, balance.epsilon, balance.delta):
+            raise ValueError("a budget was set twice, or holds another amount than it says")
+        self.balances[key] = balance
+
     def _spend(self, entry: Entry) -> None:
         key = entry.dataset, entry.guarantee.unit
         before = self.balances[key]
+        whole = before.runs == 0 and entry.cost == before.limit
+        if entry.rule != before.rule or not (whole or entry.cost == cost_of(entry.rule, entry.guarantee)):
+            raise ValueError("a run was charged another amount than its guarantee costs")
         gone = before.spent[0] + entry.cost[0], before.spent[1] + entry.cost[1]
         if min(entry.cost) < 0 or gone[0] > before.limit[0] or gone[1] > before.limit[1]:
             raise ValueError("more is spent than there was")

@@ -65,6 +65,10 @@ class Guarantee:
             raise ParameterError(
                 "a plain run draws no noise", got=f"{len(self.events)} events", wanted="none"
             )
+        if self.person is not None and not isinstance(self.person, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(
+                "person is not the name of a column", got=type(self.person).__name__, wanted="a name"
+            )
         if self.unit == "row" and not (self.person is None and self.rows_per_person is None):
             raise ParameterError(
                 "a promise about rows names no person",

@@ -51,6 +51,10 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r})"
 
+    def __reduce__(self) -> tuple[Callable[[str], Ledger], tuple[str]]:
+        """Copies, and estimators cloned with a ledger, open the same file."""
+        return Ledger.open, (str(self.path),)
+
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> Ledger:
         """Make a new, empty ledger; never overwrites a file."""

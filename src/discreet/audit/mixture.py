@@ -92,6 +92,8 @@ def audit_fit(
     """
     if unit not in ("row", "person"):
         raise ParameterError("no such unit", got=unit, wanted="row or person")
+    if unit == "person" and method == "input":
+        raise ParameterError("method='input' protects rows, not persons", wanted="unit='row'")
     if attack not in ("ratio", "low bits"):
         raise ParameterError("no such attack", got=attack, wanted="ratio or low bits")
     person = unit == "person" or bug == "rows for persons"

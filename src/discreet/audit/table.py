@@ -22,6 +22,7 @@ HONEST: Mapping[str, Mapping[str, Any]] = {
     "joint, Gaussian, person": {"unit": "person"},
     "joint, Laplace, row": {"noise": "laplace"},
     "joint, Laplace, person": {"noise": "laplace", "unit": "person"},
+    "joint, Laplace, row, one column": {"noise": "laplace", "n_components": 1, "dimension": 1},
     "joint, low bits": {"attack": "low bits", "runs": 4000},
     "published, Gaussian, row": {"method": "published"},
     "published, Gaussian, person": {"method": "published", "unit": "person"},

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.errors import DiscreetError
 
 __all__ = [
+    "clean",
     "console",
     "files",
     "follow",
@@ -43,6 +44,11 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=wide)
 
 
+def clean(text: str) -> str:
+    """The text without control characters: names in files and results come from strangers."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in text)
+
+
 def print_json(plain: dict[str, Any]) -> None:
     """One JSON object."""
     typer.echo(json.dumps(plain, indent=2, allow_nan=False))
@@ -50,12 +56,13 @@ def print_json(plain: dict[str, Any]) -> None:
 
 def heading(text: str) -> None:
     """A title, after an empty line."""
-    console().print(f"\n{text}", style="bold")
+    console().print(f"\n{clean(text)}", style="bold")
 
 
 def line(text: str | Text, style: str = "") -> None:
     """Some words, wrapped at the edge of the terminal."""
-    console().print(text, style=style, soft_wrap=not sys.stdout.isatty())
+    shown = clean(text) if isinstance(text, str) else text
+    console().print(shown, style=style, soft_wrap=not sys.stdout.isatty())
 
 
 def promise(words: str, private: bool) -> None:
@@ -63,7 +70,7 @@ def promise(words: str, private: bool) -> None:
     from rich.panel import Panel
     from rich.text import Text
 
-    parts = [part for part in words.splitlines() if not part.startswith("Noise")]
+    parts = [clean(part) for part in words.splitlines() if not part.startswith("Noise")]
     text = Text()
     for index, part in enumerate(parts):
         name, colon, rest = part.partition(": ")
@@ -82,9 +89,9 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Renderable
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name, side in columns:
-        grid.add_column(name, justify="right" if side == "right" else "left", overflow="fold")
+        grid.add_column(clean(name), justify="right" if side == "right" else "left", overflow="fold")
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*(clean(cell) if isinstance(cell, str) else cell for cell in row))
     console().print(grid)
 
 
@@ -102,13 +109,13 @@ def refuse(error: DiscreetError) -> None:
     """One red panel: what happened, what was got, what was wanted, and how to go on."""
     from rich.text import Text
 
-    text = Text(error.what[:1].upper() + error.what[1:] + ".", style="bold")
+    text = Text(clean(error.what[:1].upper() + error.what[1:] + "."), style="bold")
     for name, value in (("got", error.got), ("wanted", error.wanted or None)):
         if value is not None:
             text.append(f"\n{name + ':':<8}", style="dim not bold")
-            text.append(str(value), style="not bold")
+            text.append(clean(str(value)), style="not bold")
     if error.remedy:
-        text.append(f"\n\n{error.remedy}", style="not bold")
+        text.append(f"\n\n{clean(error.remedy)}", style="not bold")
     _panel(type(error).__name__, text)
 
 

@@ -57,7 +57,7 @@ def precision_roots(mixture: Mixture, covariance_type: str) -> NDArray[np.float6
 def write_card(description: Mapping[str, Any], guarantee: Guarantee, digest: str) -> str:
     """The model card, in Markdown: what it is, what it promises, how to load it."""
     parameters, domain = description["parameters"], description["domain"]
-    columns = ", ".join(f"`{name}`" for name in domain["columns"])
+    columns = ", ".join(f"`{_plain(name)}`" for name in domain["columns"])
     return f"""# A Gaussian mixture
 
 {parameters["n_components"]} components, {parameters["covariance_type"]} covariances, over {columns}.
@@ -93,6 +93,11 @@ tensors = load_file("this-folder/model.safetensors")  # weights, means, covarian
 
 SHA-256 of the tensors: `{digest}`
 """
+
+
+def _plain(name: str) -> str:
+    """A column name that cannot pass for Markdown."""
+    return "".join(letter if letter.isprintable() and letter not in "`<>" else "?" for letter in name)
 
 
 def _paragraphs(words: str) -> str:

@@ -1,7 +1,8 @@
 """Every owner noises their own row; the mixture is then fitted to noisy rows, knowing the noise.
 
 **Reveals** all noisy rows, and how many there are. **Costs** one event for everybody, since each row is used
-once. **Trusts** nobody: the noise could as well be added on each owner's own device.
+once. **Trusts** whoever runs it here, who sees the rows; but no more than that, since the noise could as well
+be added on each owner's own device.
 
 Neighbours are data sets in which one row has another value: with all noisy rows in view, the number of rows
 cannot be hidden. One row can move by the diameter of the region.
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.domain import Ball
-from discreet.errors import ParameterError, TooLargeError
+from discreet.errors import TooLargeError
 from discreet.fit.kernel import BITS, Sight, plain_sums
 from discreet.mechanisms.noise import release
 from discreet.models.moments import Frame, Moments, maximise
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
     from discreet.accounting.event import Event
     from discreet.fit.task import Payment, Task
+    from discreet.records import Part, Records
 
-__all__ = ["fit_noised", "gather_rows", "noise_rows"]
+__all__ = ["check_size", "fit_noised", "gather_rows", "noise_rows"]
 
 ROUNDS = 60
 LARGEST = 2**22
@@ -76,13 +78,13 @@ def fit_noised(task: Task, noisy: NDArray[np.float64], variance: float, rounds: 
     return frame
 
 
-def _round(task: Task, records: object, wide: Ball, frame: Frame, variance: float) -> Frame:
+def _round(task: Task, records: Records, wide: Ball, frame: Frame, variance: float) -> Frame:
     """One round of EM that knows the noise."""
     dimension, scale = task.region.dimension, wide.radius
     identity = np.eye(dimension)
     clean = frame.covariances
     seen = Frame.of(frame.weights, frame.means / scale, (clean + variance * identity) / scale**2)
-    sums = records.map_reduce(plain_sums, Sight.of(seen, wide, task.pairs))["sums"]  # type: ignore[attr-defined]
+    sums = records.map_reduce(plain_sums, Sight.of(seen, wide, task.pairs))["sums"]
     counts, first = sums[:, 0], sums[:, 1 : 1 + dimension] * scale
     second = task.pairs.unpack(sums[:, 1 + dimension :]) * scale**2
     gain = np.linalg.solve((clean + variance * identity).transpose(0, 2, 1), clean).transpose(0, 2, 1)
@@ -104,19 +106,20 @@ def _round(task: Task, records: object, wide: Ball, frame: Frame, variance: floa
     return maximise(frame, moments, task.covariance_type, task.floor)
 
 
-def _unit_rows(task: Task, part: object) -> list[NDArray[np.float64]]:
-    """Rows of one part on the grid, with a limit on how many are kept."""
-    kept: list[NDArray[np.float64]] = []
+def check_size(records: Records) -> None:
+    """Refuse more rows than can be kept, before anything is spent."""
     size = 0
-    for chunk in part.chunks():  # type: ignore[attr-defined]
-        if chunk.weights is not None:
-            raise ParameterError("method='input' protects rows, not persons", remedy="Leave person= out.")
-        size += chunk.values.size
-        if size > LARGEST:
-            raise TooLargeError(
-                "method='input' keeps every noisy number",
-                wanted=f"at most {LARGEST} numbers",
-                remedy="Use joint.",
-            )
-        kept.append(np.rint(task.region.to_unit(chunk.values) * 2.0**BITS) * 2.0**-BITS)
-    return kept
+    for part in records.parts:
+        for chunk in part.chunks():
+            size += chunk.values.size
+            if size > LARGEST:
+                raise TooLargeError(
+                    "method='input' keeps every noisy number",
+                    wanted=f"at most {LARGEST} numbers",
+                    remedy="Use method='joint', whose memory does not grow with the rows.",
+                )
+
+
+def _unit_rows(task: Task, part: Part) -> list[NDArray[np.float64]]:
+    """Rows of one part in unit coordinates, on the grid."""
+    return [np.rint(task.region.to_unit(chunk.values) * 2.0**BITS) * 2.0**-BITS for chunk in part.chunks()]

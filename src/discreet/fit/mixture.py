@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +12,7 @@ from sklearn import exceptions
 from sklearn.base import BaseEstimator, DensityMixin
 
 from discreet.bundle import Bundle, load_bundle, save_bundle, tensor_digest
-from discreet.errors import NotFittedError, ParameterError
+from discreet.errors import BundleError, DataError, NotFittedError, ParameterError
 from discreet.fit import card, request
 from discreet.fit.run import run
 from discreet.models.mixture import Mixture
@@ -131,6 +133,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         rows is found before the ledger is charged; then the whole cost is charged; then noise is drawn.
         """
         wanted = self._request()
+        self._forget()
+        if y is not None and person is None and not wanted.plain:
+            warnings.warn("y is ignored; to protect persons, give their ids as person=", stacklevel=2)
         foreign = is_path(X) or make_of(X) in ("pandas", "polars", "pyarrow")
         outcome = run(wanted, X if foreign else _array(self, X), person=person, progress=progress)
         self._keep(outcome.mixture)
@@ -163,9 +168,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         """The probability of each component, one row a point."""
         return self._mixture().responsibilities(self._points(X))
 
-    def fit_predict(self, X: Any, y: object = None) -> NDArray[np.intp]:
+    def fit_predict(self, X: Any, y: object = None, *, person: ArrayLike | None = None) -> NDArray[np.intp]:
         """Fit, then the most likely component of each row: the labels are not private."""
-        return self.fit(X, y).predict(X)
+        return self.fit(X, y, person=person).predict(X)
 
     def sample(
         self, n_samples: int = 1, random_state: RandomState = None
@@ -180,10 +185,10 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         from sklearn.mixture import GaussianMixture as Plain
 
         mixture = self._mixture()
-        plain = Plain(len(mixture.weights), covariance_type=self.covariance_type)
+        plain = Plain(len(mixture.weights), covariance_type=self.covariance_type_)
         plain.weights_, plain.means_ = self.weights_.copy(), self.means_.copy()
         plain.covariances_ = self.covariances_.copy()
-        plain.precisions_cholesky_ = card.precision_roots(mixture, self.covariance_type)
+        plain.precisions_cholesky_ = card.precision_roots(mixture, self.covariance_type_)
         plain.n_features_in_ = mixture.dimension  # pyright: ignore[reportAttributeAccessIssue]
         plain.converged_, plain.n_iter_, plain.lower_bound_ = True, self.n_iter_, math.nan
         return plain
@@ -195,18 +200,24 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def to_bundle(self) -> Bundle:
         """The released tensors, the description, the receipt and the model card."""
         self._mixture()
+        tensors = self._tensors()
+        digest = tensor_digest(tensors)
+        if digest != self.receipt_["account"]["digest"]:
+            raise BundleError(
+                "the parameters are not those that were released",
+                remedy="They were changed after the fit; only what was paid for can be saved.",
+            )
         description = {
             "parameters": {
                 "n_components": len(self.weights_),
-                "covariance_type": self.covariance_type,
+                "covariance_type": self.covariance_type_,
                 "method": self.receipt_["method"],
                 "rounds": self.n_iter_,
             },
             "domain": self.receipt_["domain"],
             "guarantee": self.guarantee_.to_dict(),
         }
-        tensors = self._tensors()
-        words = card.write_card(description, self.guarantee_, tensor_digest(tensors))
+        words = card.write_card(description, self.guarantee_, digest)
         return Bundle(KIND, tensors, description, self.receipt_, words)
 
     @classmethod
@@ -226,7 +237,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         )
         tensors = bundle.tensors
         model.weights_, model.means_ = tensors["weights"], tensors["means"]
-        model.covariances_ = tensors["covariances"]
+        model.covariances_, model.covariance_type_ = tensors["covariances"], parameters["covariance_type"]
         model.guarantee_, model.receipt_ = promised, dict(bundle.receipt)
         model.n_iter_, model.converged_ = parameters["rounds"], True
         model.n_features_in_ = model.means_.shape[1]
@@ -237,9 +248,15 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         values = {name: getattr(self, name) for name in names}
         return request.check(request.Request(**values, bits=bits_of(self.random_state)))
 
+    def _forget(self) -> None:
+        """Drop an earlier result, so that a failed fit cannot pass for it."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
     def _keep(self, mixture: Mixture) -> None:
+        self.covariance_type_: str = self.covariance_type
         self.weights_, self.means_ = mixture.weights, mixture.means
-        self.covariances_ = card.pack_covariances(mixture.covariances, self.covariance_type)
+        self.covariances_ = card.pack_covariances(mixture.covariances, self.covariance_type_)
 
     def _tensors(self) -> dict[str, NDArray[np.float64]]:
         return {"weights": self.weights_, "means": self.means_, "covariances": self.covariances_}
@@ -247,7 +264,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def _mixture(self) -> Mixture:
         if not hasattr(self, "weights_"):
             raise _Unfitted("this mixture is not fitted yet", remedy="Call fit, or load a saved one.")
-        full = card.unpack_covariances(self.covariances_, self.means_, self.covariance_type)
+        full = card.unpack_covariances(self.covariances_, self.means_, self.covariance_type_)
         return Mixture(self.weights_, self.means_, full)
 
     def _points(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -257,7 +274,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         rows: Any = X
         if hasattr(self, "feature_names_in_") and make_of(X) in ("pandas", "polars"):
             rows = rows[list(self.feature_names_in_)]
-        points: Any = validate_data(self, rows, reset=False, dtype=np.float64)  # pyright: ignore[reportArgumentType]
+        points: Any = _without_values(partial(validate_data, self, rows, reset=False, dtype=np.float64))  # pyright: ignore[reportArgumentType]
         return points
 
 
@@ -265,5 +282,14 @@ def _array(model: GaussianMixture, X: Any) -> NDArray[np.float64]:
     """Rows given as an array, checked as scikit-learn's users expect; records check that they are finite."""
     from sklearn.utils.validation import validate_data
 
-    checked: Any = validate_data(model, X, dtype=np.float64, ensure_all_finite=False)
-    return checked
+    return _without_values(partial(validate_data, model, X, dtype=np.float64, ensure_all_finite=False))
+
+
+def _without_values(validate: Callable[[], Any]) -> Any:
+    """Run a check of scikit-learn's; where numpy would quote a value that is no number, say only that."""
+    try:
+        return validate()
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise DataError("the array is not made of numbers", remedy="Encode text as numbers, or leave it out.")

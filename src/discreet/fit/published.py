@@ -118,7 +118,7 @@ def _state(task: Task, block: NDArray[Any], power: int) -> Statistic:
     bits = (BITS, 2 * BITS + 30, 3 * BITS + 60)[power]
     weights = second_weights(task.pairs) if power == _COVARIANCE else np.ones(len(block))
     l2 = task.per_person * reach**power * 2.0**_GRID_BITS + math.sqrt(len(block))
-    spread = 1.0 if power == _COUNT else math.sqrt(dimension)
+    spread = (1.0, math.sqrt(dimension), 1 + (dimension - 1) / math.sqrt(2))[power]  # see `fit.scales`
     l1 = task.per_person * spread * reach**power * 2.0**_GRID_BITS + len(block)
     total = rescale(block, weights, bits, _GRID_BITS)
     return Statistic(total, 2.0**-_GRID_BITS, max(l1, l2), l2, _LABELS[power])

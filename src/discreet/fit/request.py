@@ -89,7 +89,20 @@ def check(wanted: Request) -> Request:
     _choice("noise", wanted.noise, NOISES)
     _number("reg_covar", wanted.reg_covar, low=1e-12)
     _number("tol", wanted.tol, low=0)
-    _number("rows_per_person", wanted.rows_per_person, low=1e-6)
+    _number("rows_per_person", wanted.rows_per_person, low=1e-6, high=1e9)
+    if wanted.person is not None and not (isinstance(wanted.person, str) and wanted.person):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(
+            "person is not the name of a column",
+            got=type(wanted.person).__name__,
+            wanted="a name, or nothing",
+            remedy="Ids of rows go to fit(X, person=ids): parameters end up in public papers.",
+        )
+    if wanted.method == "input" and wanted.missing == "drop":
+        raise ParameterError(
+            "method='input' shows how many rows there are, so none may be left out because of its values",
+            got="missing='drop'",
+            wanted="missing='error'",
+        )
     wanted = replace(wanted, epsilon=_epsilon(wanted.epsilon), by_person=wanted.person is not None)
     return replace(wanted, delta=_delta(wanted))
 
@@ -147,7 +160,10 @@ def _price(wanted: Request) -> tuple[Schedule | None, tuple[Event, ...]]:
 
 def _trusted(wanted: Request) -> str:
     if wanted.method == "input" and not wanted.plain:
-        return "nobody: noise is added to each row by itself, as its owner could do"
+        return (
+            "whoever runs the fit, who sees the rows here; but nobody who sees the noisy rows: noise is "
+            "added to each row by itself, as its owner could do"
+        )
     return "whoever runs the fit, who sees the rows; nobody who only sees the result"
 
 
@@ -171,11 +187,11 @@ def _declared(wanted: Request, region: Region | None) -> tuple[str, ...]:
 
 
 def _epsilon(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1e-6:
         raise ParameterError(
             "epsilon is not a privacy budget",
             got=value,
-            wanted="a number above 0",
+            wanted="a number above 0 (at least a millionth)",
             remedy="Around 1 is usual; float('inf') fits without privacy.",
         )
     return float(value)
@@ -207,10 +223,10 @@ def _whole(name: str, value: object, low: int) -> None:
         raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
 
 
-def _number(name: str, value: object, *, low: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) < math.inf:
+def _number(name: str, value: object, *, low: float, high: float = 1e300) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
         raise ParameterError(
-            f"{name} is out of range", got=value, wanted=f"a finite number, at least {low:g}"
+            f"{name} is out of range", got=value, wanted=f"a number from {low:g} to {high:g}"
         )
 
 

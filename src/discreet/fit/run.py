@@ -15,7 +15,7 @@ from discreet.domain import Box
 from discreet.errors import DataError, DomainError, ParameterError
 from discreet.fit.card import pack_covariances
 from discreet.fit.joint import fit_joint
-from discreet.fit.local import fit_noised, noise_rows
+from discreet.fit.local import check_size, fit_noised, noise_rows
 from discreet.fit.plain import fit_plain
 from discreet.fit.published import fit_published
 from discreet.fit.request import plan
@@ -127,6 +127,8 @@ def _inspect(records: Records, wanted: Request, planned: Plan) -> Any:
     """One pass over the rows before anything is spent; a plain fit without a region finds one here."""
     if planned.region is not None and not wanted.plain:
         records.check(wanted.engine)
+        if wanted.method == "input":
+            check_size(records)  # how many rows there are is revealed by this method in any case
         return planned.region
     parts = [_extremes(chunk) for part in records.parts for chunk in part.chunks()]
     if not parts:

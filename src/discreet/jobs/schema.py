@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import DomainError
-from discreet.records.csv import csv_fields
+from discreet.records.csv import csv_fields, unnamed_columns
 from discreet.records.files import find_files
 from discreet.records.parquet import check_schemas, read_footer
 from discreet.records.person import plain_ids
@@ -70,7 +70,7 @@ def _columns(plan: FitMixture) -> tuple[str, ...]:
     if kind == "csv":
         fields = csv_fields(stamps[0], plan.person)
         if asked is None:
-            return choose_columns(fields, None, plan.person)
+            raise unnamed_columns([name for name, _ in fields])
         require_columns([name for name, _ in fields], check_columns(asked, plan.person), plan.person)
         return tuple(asked)
     footers = [read_footer(stamp) for stamp in stamps]

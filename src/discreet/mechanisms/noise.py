@@ -56,6 +56,7 @@ __all__ = ["NoisePlan", "Payer", "plan_noise", "release"]
 _FINE = 2.0**30
 _WIDENING = 2.0**20
 _LARGEST_SCALE = 2.0**48
+_LARGEST_DRAWN = 2.0**51
 _LARGEST_BOUND = 2.0**60
 _LARGEST_OUTPUT = 2**900
 
@@ -123,6 +124,10 @@ def plan_noise(statistic: Statistic, event: Event) -> NoisePlan:
     placed = _place(empty, coarser)
     bound = math.nextafter((placed.l2 if gaussian else placed.l1) + slack, math.inf)
     scale = math.nextafter(event.noise * bound, math.inf)
+    if scale > _LARGEST_DRAWN:
+        raise ParameterError(
+            "the noise would be too large to draw exactly", got=event.noise, wanted="less noise"
+        )
     return NoisePlan(event.mechanism, coarser, placed.grid, bound, scale)
 
 

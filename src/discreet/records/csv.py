@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import csv
 
-from discreet.errors import DataError
+from discreet.errors import DataError, DomainError
 from discreet.records.chunk import Chunk, Rule, cut
 from discreet.records.files import Stamp, reading
 from discreet.records.table import float_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["MISSING_WORDS", "CsvPart", "csv_batches", "csv_fields"]
+__all__ = ["MISSING_WORDS", "CsvPart", "csv_batches", "csv_fields", "unnamed_columns"]
 
 MISSING_WORDS = (*csv.ConvertOptions().null_values, "?")
 """Fields that mean a missing value, in any column."""
@@ -49,6 +49,15 @@ def csv_fields(stamp: Stamp, person: str | None) -> list[tuple[str, Any]]:
             (field.name, pa.float64() if _numeric(field.type) and field.name != person else pa.string())
             for field in reader.schema
         ]
+
+
+def unnamed_columns(names: Sequence[str]) -> DomainError:
+    """Which columns of a CSV file hold numbers can only be told from its rows, so it must be declared."""
+    return DomainError(
+        "the columns of a CSV file are not named",
+        wanted=f"columns=, some of {', '.join(map(repr, names))}",
+        remedy="A CSV file does not declare its types: to find them in the rows would reveal something.",
+    )
 
 
 def csv_batches(stamp: Stamp, types: Mapping[str, Any]) -> Iterator[Any]:

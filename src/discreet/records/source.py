@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet.errors import DataError, DomainError, ParameterError, PersonError
 from discreet.records.arrow import Table
 from discreet.records.chunk import Missing, Part, Rule, check_width
-from discreet.records.csv import CsvPart, csv_batches, csv_fields
+from discreet.records.csv import CsvPart, csv_batches, csv_fields, unnamed_columns
 from discreet.records.files import Stamp, find_files, is_path
 from discreet.records.memory import cut_array, cut_table
 from discreet.records.parquet import (
@@ -52,7 +52,8 @@ def open_records(
 
     ``source`` is an (n, d) array, a pandas or polars DataFrame, an Arrow table, a path to a Parquet or CSV
     file, a glob, a folder of Parquet files, or a list of paths. ``columns`` names the columns to read
-    (numbers for an array); by default all that hold numbers, the person column excepted.
+    (numbers for an array); by default all that hold numbers, the person column excepted. (A CSV file
+    declares no types: its columns must be named.)
 
     ``person`` makes the person the unit of privacy instead of the row: a column name, or an array of ids for
     an array. The rows of one person then share a total weight of at most ``rows_per_person``. Large files
@@ -158,15 +159,13 @@ def _cut_csv(
     fields = csv_fields(stamps[0], person)
     for stamp in stamps[1:]:
         other = csv_fields(stamp, person)
-        if [name for name, _ in other] != [name for name, _ in fields] or (
-            columns is None and other != fields
-        ):
+        if [name for name, _ in other] != [name for name, _ in fields]:
             raise DataError(
                 f"{stamp.name} has other columns than {stamps[0].name}",
                 remedy="Open files of one kind at a time, and name the columns with columns=.",
             )
     if columns is None:
-        columns = choose_columns(fields, None, person)
+        raise unnamed_columns([name for name, _ in fields])
     require_columns([name for name, _ in fields], columns, person)
     rule = _rule(columns, missing)
     if not any(_has_rows(stamp, columns[0]) for stamp in stamps):

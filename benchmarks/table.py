@@ -36,7 +36,8 @@ class Finding:
     def cells(self) -> tuple[str, ...]:
         """The finding as a row of the table."""
         target = "" if self.target is None else f"{self.target:g}"
-        return (self.what, self.ours, self.peer, f"{self.ratio:.2f}", target, self.verdict)
+        ratio = f"{self.ratio:.2f}" if self.ratio >= 0.1 else f"{self.ratio:.4f}"
+        return (self.what, self.ours, self.peer, ratio, target, self.verdict)
 
 
 def machine() -> str:

@@ -41,7 +41,7 @@ def test_the_audit_of_an_honest_fit_stays_below_its_claim(name: str) -> None:
     assert audited.right == len(audited.findings) == REPEATS, tabulate([audited])
     assert not any(finding.overspent for finding in audited.findings)
     if "joint" in name and "bits" not in name:  # the canary is as bad as it gets: the audit is not toothless
-        assert max(finding.spent for finding in audited.findings) > 0.9
+        assert max(finding.spent for finding in audited.findings) > 0.7
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discreet.accounting.accountant import epsilon_of
@@ -40,6 +41,7 @@ def private(**changes: Any) -> GaussianMixture:
     return GaussianMixture(**{"n_components": 3, "epsilon": 1.0, "delta": 1e-5, "radius": 8.0, **changes})
 
 
+@pytest.mark.filterwarnings("ignore:y is ignored")
 @parametrize_with_checks(
     [GaussianMixture(2, epsilon=INF), GaussianMixture(epsilon=1.0, delta=1e-3, radius=1e3)]
 )
@@ -106,6 +108,10 @@ def test_a_seeded_fit_can_be_repeated_and_is_marked_not_private() -> None:
     assert (private().fit(blobs()).means_ != private().fit(blobs()).means_).any()
 
 
+def named(source: Any) -> list[str] | None:
+    return ["x", "y"] if str(source).endswith(".csv") else None
+
+
 def test_the_same_sums_whatever_the_source_and_order(tmp_path: Path) -> None:
     rows = blobs(30_000)
     shuffled = rows[np.random.default_rng(1).permutation(len(rows))]
@@ -113,7 +119,7 @@ def test_the_same_sums_whatever_the_source_and_order(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "rows.parquet")
     pl.DataFrame({"x": rows[:, 0], "y": rows[:, 1]}).write_csv(tmp_path / "rows.csv")
     sources = [rows, shuffled, frame, pl.from_pandas(frame), tmp_path / "rows.parquet", tmp_path / "rows.csv"]
-    means = [private(random_state=3).fit(source).means_ for source in sources]
+    means = [private(random_state=3, columns=named(source)).fit(source).means_ for source in sources]
     for other in means[1:]:
         assert (other == means[0]).all()
 
@@ -181,6 +187,68 @@ def test_a_refused_request_leaves_the_ledger_untouched(tmp_path: Path) -> None:
     assert ledger.head() == before
 
 
+def test_ids_in_a_parameter_are_refused_since_parameters_are_published() -> None:
+    with pytest.raises(ParameterError, match="not the name of a column"):
+        private(person=list(range(2000))).fit(blobs())
+
+
+def test_ids_in_the_place_of_y_are_pointed_out() -> None:
+    with pytest.warns(UserWarning, match="y is ignored"):
+        private(n_components=1).fit(blobs(50), np.arange(50))
+
+
+def test_only_what_was_released_can_be_saved(tmp_path: Path) -> None:
+    model = private().fit(blobs())
+    model.means_ = blobs(3)
+    with pytest.raises(BundleError, match="not those that were released"):
+        model.save(tmp_path / "model")
+
+
+def test_a_model_with_the_receipt_of_another_is_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        private().fit(blobs()).save(tmp_path / name)
+    (tmp_path / "one" / "receipt.json").write_bytes((tmp_path / "two" / "receipt.json").read_bytes())
+    with pytest.raises(BundleError, match="receipt"):
+        GaussianMixture.load(tmp_path / "one")
+
+
+def test_parameters_changed_after_a_fit_do_not_change_its_result(tmp_path: Path) -> None:
+    model = private().fit(blobs())
+    model.set_params(covariance_type="diag").save(tmp_path / "model")
+    assert GaussianMixture.load(tmp_path / "model").covariances_.shape == (3, 2, 2)
+
+
+def test_a_failed_fit_leaves_no_older_result_behind() -> None:
+    model = private().fit(blobs())
+    with pytest.raises(DataError):
+        model.fit(with_value(math.nan))
+    assert not hasattr(model, "guarantee_")
+
+
+def test_no_error_quotes_a_value() -> None:
+    for act in (private().fit, private().fit(blobs()).score):
+        with pytest.raises(DataError) as caught:
+            act([["1", "2"], ["secret-value", "3"]])
+        assert "secret-value" not in str(caught.value)
+
+
+def test_a_clone_keeps_its_ledger(tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "l.ledger")
+    ledger.budget("blobs", "row", 1.0, 1e-5)
+    clone(private(ledger=ledger, dataset="blobs")).fit(blobs())
+    assert ledger.left("blobs").runs == 1
+
+
+def test_a_result_is_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = private().fit(blobs())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    for place in (".", "..", "link"):
+        with pytest.raises(BundleError, match="folder of its own"):
+            model.save(place)
+
+
 def test_the_plan_costs_nothing_and_says_everything() -> None:
     promise = private().plan(2)
     assert promise.epsilon == 1.0
@@ -240,6 +308,10 @@ BAD_REQUESTS: dict[str, tuple[dict[str, Any], Any, type[Exception], str]] = {
     "no rows": ({}, np.empty((0, 2)), ValueError, "no rows|0 sample"),
     "one dimension": ({}, np.zeros(5), ValueError, "2D"),
     "two terabytes": ({"n_components": 1_000_000}, np.zeros((10, 500)), TooLargeError, "memory"),
+    "drop with method input": ({"method": "input", "missing": "drop"}, blobs(), ParameterError, "left out"),
+    "epsilon next to nothing": ({"epsilon": 1e-20}, blobs(), ParameterError, "epsilon"),
+    "weight without bound": ({"rows_per_person": 1e300}, blobs(), ParameterError, "rows_per_person"),
+    "radius next to nothing": ({"radius": 1e-310}, blobs(), DomainError, "not a length"),
     "dataset without a ledger": ({"dataset": "x"}, blobs(), ParameterError, "no ledger"),
     "persons with method input": ({"method": "input"}, "people", ParameterError, "persons"),
 }

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import DataError, PersonError
+from discreet.errors import DataError, DomainError, PersonError
 from discreet.records import CHUNK_ROWS, open_records
 from discreet.records import csv as csv_room
 from discreet.records import files as files_room
@@ -247,8 +247,7 @@ def test_large_files_that_nobody_prepared_are_refused_with_the_command_to_run(
 def test_csv_columns_that_stop_being_numbers_are_named_without_the_value(tmp_path):
     rows = ["a,b"] + ["1,2"] * 300_000 + [f"1,{SECRET}"]
     (tmp_path / "x.csv").write_text("\n".join(rows))
-    records = open_records(tmp_path / "x.csv")
-    assert records.names == ("a", "b")
+    records = open_records(tmp_path / "x.csv", columns=["a", "b"])
     with pytest.raises(DataError, match=r"column 'b' of x\.csv is not made of numbers") as caught:
         records.check()
     assert SECRET not in str(caught.value)
@@ -263,7 +262,7 @@ def test_csv_words_for_missing_values(word, tmp_path):
 
 def test_csv_ids_are_text_letter_by_letter(tmp_path):
     (tmp_path / "x.csv").write_text("user,a\n7,1\n07,2\n7,3\n")
-    chunk = next(open_records(tmp_path / "x.csv", person="user").parts[0].chunks())
+    chunk = next(open_records(tmp_path / "x.csv", columns=["a"], person="user").parts[0].chunks())
     assert chunk.values.tolist() == [[1, 3, 2]] and chunk.weights.tolist() == [0.5, 0.5, 1]
 
 
@@ -274,9 +273,10 @@ def test_csv_in_the_wild(tmp_path):
     assert read(records).tolist() == [[1000, 2.5]]
 
 
-def test_csv_first_columns_decided_by_the_first_block(tmp_path):
-    (tmp_path / "x.csv").write_text("flag,none,a,day,i\ntrue,,1.5,2020-01-01,3\n")
-    assert open_records(tmp_path / "x.csv").names == ("a", "i")
+def test_csv_columns_are_declared_since_their_types_would_come_from_the_rows(tmp_path):
+    (tmp_path / "x.csv").write_text("a,i\n1.5,3\n")
+    with pytest.raises(DomainError, match="not named"):
+        open_records(tmp_path / "x.csv")
 
 
 def test_huge_csv_fields_do_not_break_the_chunks(tmp_path):

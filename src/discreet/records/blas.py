@@ -1,7 +1,7 @@
 """Matrix products by one thread each, while workers of our own use the processors.
 
 A BLAS that starts threads of its own for every product makes the workers wait for each other: on two
-processors, and the more so on busy ones, E-steps in ten columns took up to fifty times as long
+processors, and the more so on busy ones, E-steps in ten columns took ten to a hundred times as long
 (`benchmarks/threads.py`). It would also let the number of threads choose the order of float sums.
 """
 

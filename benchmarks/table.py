@@ -57,17 +57,16 @@ def show(findings: list[Finding]) -> None:
 
 
 def write(path: Path, full: bool, findings: dict[str, list[Finding]]) -> None:
-    """Write the findings of all benchmarks as JSON."""
-    plain: dict[str, Any] = {
-        "machine": machine(),
-        "full": full,
-        "findings": {
-            name: [{**asdict(line), "verdict": line.verdict} for line in lines]
-            for name, lines in findings.items()
-        },
-    }
+    """Write findings as JSON; those of benchmarks that did not run this time stay."""
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name, lines in findings.items():
+        kept[name] = {
+            "machine": machine(),
+            "full": full,
+            "findings": [{**asdict(line), "verdict": line.verdict} for line in lines],
+        }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
 
 
 def _processor() -> str:

@@ -1,9 +1,9 @@
 """How many rounds a private fit makes, with how many components, and what part of the budget each one gets.
 
 Everything here is fixed by the request (components, budget, noise) before any row is read. The constants were
-chosen on several data sets (`docs/decisions/0003`); the outcome is flat around them.
+chosen on several data sets (`docs/decisions/0003-schedule-of-a-private-fit.md`); the outcome is flat around them.
 
-A fit starts with one component that stands for the declared region, settles it in four more rounds, then
+A fit starts with one component that stands for the declared region, settles it in a few more rounds, then
 doubles the components round by round and refines them. Each round is one release.
 """
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Round", "Schedule", "plan_rounds"]
 
-START, SETTLE, REFINE = 0.05, 0.07, 0.88  # parts of the budget
-SETTLING = 4  # rounds with one component, after the first
+START = {"gaussian": 0.05, "laplace": 0.2}  # parts of the budget: for the first round,
+SETTLE = {"gaussian": 0.07, "laplace": 0.15}  # for settling one component, and the rest for all others
+SETTLING = {"gaussian": 4, "laplace": 1}  # rounds with one component, after the first
 LATER = 1.15  # each refining round gets this much more than the one before
 RATE, MOST = 30, 60  # refining rounds: so many times the root of the budget's strength, at most so many
 FEWEST = {"gaussian": 12, "laplace": 2}
@@ -66,7 +67,7 @@ def plan_rounds(
     kind: Mechanism = "laplace" if noise == "laplace" else "gaussian"
     if rounds is None:
         rounds = _count(components, epsilon, delta, kind)
-    sizes, shares = _sizes(components, rounds)
+    sizes, shares = _sizes(components, rounds, kind)
     power = 1.0 if kind == "laplace" else 0.5
     shape = [
         Event(kind, share**-power, label=f"round {index}: moments of {size} component{'s' * (size > 1)}")
@@ -85,13 +86,14 @@ def _count(components: int, epsilon: float, delta: float, kind: Mechanism) -> in
     return _doublings(components) + min(MOST, max(FEWEST[kind], round(RATE * math.sqrt(strength))))
 
 
-def _sizes(components: int, rounds: int) -> tuple[list[int], list[float]]:
+def _sizes(components: int, rounds: int, kind: Mechanism) -> tuple[list[int], list[float]]:
     """The components of each round, and its part of the budget."""
     grown = [min(components, 2 ** (index + 1)) for index in range(rounds)]
     grown[-1:] = [components]
+    start, settle, settling = START[kind], SETTLE[kind], SETTLING[kind]
     weights = [LATER**index for index in range(rounds)]
-    refine = [REFINE * weight / sum(weights) for weight in weights]
-    return [1] * (1 + SETTLING) + grown, [START] + [SETTLE / SETTLING] * SETTLING + refine
+    refine = [(1 - start - settle) * weight / sum(weights) for weight in weights]
+    return [1] * (1 + settling) + grown, [start] + [settle / settling] * settling + refine
 
 
 def _doublings(components: int) -> int:

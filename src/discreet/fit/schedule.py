@@ -1,7 +1,8 @@
 """How many rounds a private fit makes, with how many components, and what part of the budget each one gets.
 
-Everything here is fixed by the request (components, budget, noise) before any row is read. The constants were
-chosen on several data sets (`docs/decisions/0003-schedule-of-a-private-fit.md`); the outcome is flat around them.
+Everything here is fixed by the request (components, budget, noise) before any row is read. The constants
+were chosen on many data sets (`docs/decisions/0003-schedule-of-a-private-fit.md`); the outcome is flat around
+them.
 
 A fit starts with one component that stands for the declared region, settles it in a few more rounds, then
 doubles the components round by round and refines them. Each round is one release.

@@ -51,7 +51,7 @@ def fit_by(
 
         shape = [Event("gaussian", 1.0)]
         events = (shape[0].scaled(calibrate(shape, epsilon, delta)),)
-        payment = _pay(events, epsilon, delta, per_person)
+        payment = _pay(events, epsilon, delta, per_person, changes=True)
         frame = fit_noised(task, *noise_rows(task, events[0], payment))
     else:
         schedule = plan_rounds(components, epsilon, delta, noise=noise, rule=rule)
@@ -64,7 +64,7 @@ def fit_without_noise(records: Records, region: Region, components: int) -> Mixt
     return _release(fit_plain(Task(records, region, components, "full", 1e-6), 200, 1e-4).frame, region)
 
 
-def _pay(events: Any, epsilon: float, delta: float, per_person: bool) -> Payment:
+def _pay(events: Any, epsilon: float, delta: float, per_person: bool, changes: bool = False) -> Payment:
     promise = Guarantee(
         epsilon=epsilon,
         delta=delta,
@@ -75,6 +75,7 @@ def _pay(events: Any, epsilon: float, delta: float, per_person: bool) -> Payment
         declared=("the region", "the number of components"),
         person="user" if per_person else None,
         rows_per_person=1.0 if per_person else None,
+        neighbours="change one" if changes else "add or remove one",
     )
     return Payment(Account(promise, label="experiment"), secure())
 

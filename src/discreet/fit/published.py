@@ -42,7 +42,7 @@ __all__ = ["ROUNDS", "fit_published", "measure_blocks", "plan_published"]
 ROUNDS = 10
 _PUBLISHED_DELTA = 1e-6  # of each release in the published calibration: sets Gaussian against Laplace noise
 _SMALLEST_WEIGHT = 0.01
-_FLOOR = 3e-3  # the floor of variances that suits this method best on lifesci; with none it explodes
+_FLOOR = 3e-3  # a floor of variances that suits it from epsilon 1 up; with none it explodes
 _GRID_BITS = 36
 
 

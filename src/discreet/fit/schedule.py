@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Round", "Schedule", "plan_rounds"]
 
-START = {"gaussian": 0.05, "laplace": 0.2}  # parts of the budget: for the first round,
-SETTLE = {"gaussian": 0.07, "laplace": 0.15}  # for settling one component, and the rest for all others
-SETTLING = {"gaussian": 4, "laplace": 1}  # rounds with one component, after the first
+START = {"gaussian": 0.05, "laplace": 0.15}  # parts of the budget: for the first round,
+SETTLE = {"gaussian": 0.07, "laplace": 0.25}  # for settling one component, and the rest for all others
+SETTLING = {"gaussian": 4, "laplace": 2}  # rounds with one component, after the first
 LATER = 1.15  # each refining round gets this much more than the one before
 RATE, MOST = 30, 60  # refining rounds: so many times the root of the budget's strength, at most so many
 FEWEST = {"gaussian": 12, "laplace": 2}

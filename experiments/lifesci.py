@@ -21,8 +21,8 @@ REFERENCE = dict(zip(EPSILONS, (-25.3, -5.1, 2.38, 6.04, 8.48, 9.16), strict=Tru
 TARGET = {0.1: 7.0, 0.5: 9.6, 1.0: 9.8, 4.0: 10.0}
 NOTE = (
     "Held-out log-likelihood per point, coordinates divided by 16.241; delta 1e-4, add or remove one row, "
-    "number of rows not public (method input: change one row), declared radius 17; mean over folds. 'DP-EM as "
-    "published' are the figures of a port of the authors' code, which is not private as coded."
+    "number of rows not public (method input: change one row), declared radius 17; mean over folds. 'DP-EM "
+    "as published' are the figures of a port of the authors' code, which is not private as coded."
 )
 
 

@@ -33,7 +33,7 @@ HONEST: Mapping[str, Mapping[str, Any]] = {
 """The methods of `fit`, as arguments of `audit_fit`."""
 
 BROKEN: Mapping[str, Mapping[str, Any]] = {
-    "joint, short noise": {"bug": "short noise"},
+    "joint, short noise": {"bug": "short noise", "n_rounds": 6, "runs": 500},
     "joint, noise in doubles": {"bug": "doubles", "runs": 20_000},
     "joint, rows for persons": {"bug": "rows for persons"},
     "joint, no clipping": {"bug": "no clipping"},

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from experiments import gowalla, lifesci, places
+from experiments import digits, gowalla, lifesci, places
 
 
 @pytest.fixture
@@ -56,3 +56,31 @@ def test_gowalla_writes_its_table_and_maps(invented: Path, monkeypatch: pytest.M
     text = gowalla.run(invented, quick=True)
     assert "joint, per person" in text
     assert (invented / "out" / "gowalla_map.png").stat().st_size > 10_000
+
+
+def test_digits_are_read_with_their_labels_and_folds(tmp_path: Path) -> None:
+    soundfile = pytest.importorskip("soundfile")
+    home = tmp_path / "speech" / "fsdd"
+    home.mkdir(parents=True)
+    lines, draw = ["file,start,frames,speaker,digit,take,split"], np.random.default_rng(0)
+    for speaker in ("ann", "bob"):
+        parts = [draw.integers(-9000, 9000, 400 + 80 * i).astype(np.int16) for i in range(6)]
+        starts = np.cumsum([0, *map(len, parts)])
+        for i, part in enumerate(parts):
+            split = "test" if i < 2 else "train"
+            lines.append(f"{speaker}.flac,{starts[i]},{len(part)},{speaker},{i % 3},{i},{split}")
+        soundfile.write(home / f"{speaker}.flac", np.concatenate(parts), 8000)
+    (home / "index.csv").write_text("\n".join(lines) + "\n")
+    read = digits.read_digits(tmp_path)
+    assert [one.shape for one in read.features[:6]] == [(3 + i, 39) for i in range(6)]
+    assert all(np.abs(one.mean(axis=0)).max() < 1e-9 for one in read.features)
+    assert read.official.test.tolist() == [0, 1, 6, 7] and len(read.official.train) == 8
+    left_out = {
+        fold.name: (set(read.speakers[fold.test]), len(fold.train)) for fold in read.leave_one_speaker_out
+    }
+    assert left_out == {"ann": ({"ann"}, 6), "bob": ({"bob"}, 6)}
+    assert len(read.of(read.official.train, digit=2)) == 4
+    assert read.digits.tolist() == [0, 1, 2] * 4 and read.takes.tolist() == list(range(6)) * 2
+    assert digits.read_digits(tmp_path) is read
+    with pytest.raises(FileNotFoundError, match="DISCREET_DATA"):
+        digits.read_digits(tmp_path / "elsewhere")

@@ -260,6 +260,12 @@ def test_bad_settings_of_cepstra_are_refused(options: dict[str, Any]) -> None:
         cepstra(np.zeros(800), 8000, **options)
 
 
+def test_whole_numbers_of_any_type_will_do() -> None:
+    samples = signals(8000)["noise"]
+    found = cepstra(samples, np.float64(8000), ceps=np.int64(13), deltas=2.0)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found, cepstra(samples, 8000))
+
+
 @pytest.mark.parametrize("rate", [44100, 0, -8000, 8000.5, None])
 def test_other_rates_are_refused(rate: Any) -> None:
     with pytest.raises(ParameterError, match="one of 8000, 16000"):

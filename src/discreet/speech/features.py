@@ -10,7 +10,8 @@ For each frame of 25 ms (see `discreet.speech.frames`):
 
 These are the settings of kaldi-native-fbank with dither 0 and 64 Hz as the lowest frequency. Its default
 is ``use_energy``, which puts the logarithm of a frame's energy in the place of the 0th cepstrum; here, as in
-the configurations shipped with Kaldi's recipes, the 0th cepstrum stays unless ``energy=True``.
+the configurations shipped with Kaldi's recipes, the 0th cepstrum stays unless ``energy=True``. On speech both
+agree to 1e-3; where some triangles lie 50 dB below others, Kaldi's float32 is off by up to 2e-2.
 
 The features of a recording depend on that recording and on nothing else: no statistics of other recordings
 enter, so they are a map of one record in the sense of a per-person bound.
@@ -58,9 +59,10 @@ def cepstra(
     ``samples`` is one channel of int16, or of floats in [-1, 1]; ``rate`` is 8000 or 16000. ``deltas`` is the
     order of the highest slope. ``normalise`` subtracts the recording's mean from every column, and with
     "mean-variance" divides by its standard deviation. ``energy`` puts the logarithm of the frame's energy in
-    the first column. Cost: some 2 microseconds a frame; the memory is that of the result and one megabyte.
+    the first column. Cost: 2 to 5 microseconds a frame; the memory is that of the result and a few megabytes.
     """
     _check(ceps, deltas, normalise)
+    ceps, deltas = int(ceps), int(deltas)
     signal = check_signal(samples, rate)
     recipe = _recipe(rate, ceps)
     features = np.empty((frame_count(signal.size, rate), ceps * (deltas + 1)))

@@ -85,7 +85,7 @@ def _read(folder: Path, normalise: Normalise) -> Digits:
 
 @lru_cache(maxsize=4)
 def read_recordings(folder: Path, name: str = "fsdd") -> tuple[list[dict[str, str]], list[np.ndarray]]:
-    """The rows of the index and the samples of each, for a folder of ``speech`` with many recordings a file."""
+    """The rows of the index of a folder of ``speech``, and the samples of each."""
     home = folder / "speech" / name
     with (home / "index.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

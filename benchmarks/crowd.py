@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.domain import Box
-from discreet.fit.task import Task
+from discreet.fit.mixture.task import Task
 from discreet.models.moments import Frame
 from discreet.records import LocalEngine, Records, open_records
 

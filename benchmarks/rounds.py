@@ -15,9 +15,9 @@ from benchmarks.clock import race
 from benchmarks.crowd import SIDE, Crowd, make_task
 from benchmarks.table import Finding
 from discreet.accounting.event import Event
-from discreet.fit.measure import GridFrame, Layout, gather, sum_exactly
-from discreet.fit.plain import plain_round
-from discreet.fit.scales import Scales
+from discreet.fit.mixture.measure import GridFrame, Layout, gather, sum_exactly
+from discreet.fit.mixture.plain import plain_round
+from discreet.fit.mixture.scales import Scales
 from discreet.mechanisms.noise import release
 from discreet.models.mixture import Mixture
 from discreet.models.moments import maximise
@@ -27,7 +27,7 @@ from discreet.records import LocalEngine, open_records
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.fit.task import Task
+    from discreet.fit.mixture.task import Task
     from discreet.models.moments import Frame
 
 __all__ = ["Unpaid", "exact_sums", "private_round", "run"]

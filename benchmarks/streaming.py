@@ -21,7 +21,7 @@ from benchmarks.clock import race
 from benchmarks.crowd import Crowd, make_task, write_files
 from benchmarks.rounds import private_round
 from benchmarks.table import Finding
-from discreet.fit.plain import plain_round
+from discreet.fit.mixture.plain import plain_round
 
 __all__ = ["run"]
 

@@ -15,14 +15,14 @@ from benchmarks.clock import race
 from benchmarks.crowd import Crowd, make_task
 from benchmarks.rounds import exact_sums, private_round
 from benchmarks.table import Finding
-from discreet.fit.plain import plain_round
+from discreet.fit.mixture.plain import plain_round
 from discreet.records import LocalEngine, Records, engine, open_records
 from discreet.records.chunk import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.fit.task import Task
+    from discreet.fit.mixture.task import Task
 
 __all__ = ["run"]
 

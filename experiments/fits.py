@@ -8,12 +8,12 @@ from discreet.accounting.account import Account
 from discreet.accounting.composition import Rule
 from discreet.accounting.guarantee import Guarantee
 from discreet.domain import Region
-from discreet.fit.joint import fit_joint
-from discreet.fit.local import fit_noised, noise_rows
-from discreet.fit.plain import fit_plain
-from discreet.fit.published import fit_published, plan_published
-from discreet.fit.schedule import plan_rounds
-from discreet.fit.task import Payment, Task
+from discreet.fit.mixture.joint import fit_joint
+from discreet.fit.mixture.local import fit_noised, noise_rows
+from discreet.fit.mixture.plain import fit_plain
+from discreet.fit.mixture.published import fit_published, plan_published
+from discreet.fit.mixture.schedule import plan_rounds
+from discreet.fit.mixture.task import Payment, Task
 from discreet.models.mixture import Mixture
 from discreet.models.moments import Frame
 from discreet.randomness import secure

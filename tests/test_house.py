@@ -87,7 +87,7 @@ def test_every_error_is_drawn_in_the_tree() -> None:
 
 
 def test_every_bad_input_has_its_test() -> None:
-    source = (ROOT / "tests" / "fit" / "test_estimator.py").read_text()
+    source = (ROOT / "tests" / "fit" / "mixture" / "test_estimator.py").read_text()
     table = source[
         source.index("BAD_REQUESTS:") : source.index('@pytest.mark.parametrize("case", BAD_REQUESTS)')
     ]

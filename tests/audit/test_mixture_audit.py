@@ -16,7 +16,7 @@ from discreet.audit.planted import BUGS
 from discreet.audit.table import BROKEN, HONEST, audit_methods, tabulate
 from discreet.audit.transcript import Input, Joint, Published, Setting
 from discreet.errors import ParameterError
-from discreet.fit.run import run
+from discreet.fit.mixture.run import run
 from discreet.randomness import seeded
 
 LONG = os.environ.get("DISCREET_LONG") == "1"

@@ -12,7 +12,7 @@ import pytest
 from discreet.accounting.ledger import Ledger
 from discreet.errors import DataError, DomainError, LedgerError, OverspentError, ParameterError
 from discreet.fit import GaussianMixture
-from discreet.fit.scales import Scales
+from discreet.fit.mixture.scales import Scales
 from discreet.jobs import fit_mixture, make_plan, new_budget, preview, show_bundle
 
 FILES = ("MODEL_CARD.md", "model.json", "model.safetensors", "receipt.json", "report.html")
@@ -185,8 +185,8 @@ def test_the_parts_of_the_budget_add_up_and_the_error_of_a_count_is_that_of_its_
 
 def test_the_error_of_a_count_is_what_releases_show(rows):
     """The noise in the released counts of the last round has the standard error that the report tells."""
-    from discreet.fit.request import Request, check
-    from discreet.fit.run import run
+    from discreet.fit.mixture.request import Request, check
+    from discreet.fit.mixture.run import run
     from discreet.randomness import seeded
 
     wanted = plan(rows, rounds=1)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.fit.request import Request
+    from discreet.fit.mixture.request import Request
 
 __all__ = ["Membership", "Scorer", "attack_members", "attack_mixture", "audit_member"]
 
@@ -132,7 +132,7 @@ def audit_member(
     """
     from dataclasses import replace
 
-    from discreet.fit.run import run
+    from discreet.fit.mixture.run import run
 
     if wanted.method == "input" and not wanted.plain:
         raise ParameterError(

@@ -22,7 +22,7 @@ from discreet.audit.distinguish import Finding, judge
 from discreet.audit.planted import BUGS, LowBits, plant
 from discreet.audit.transcript import SUBJECTS, Score, Setting
 from discreet.errors import ParameterError
-from discreet.fit.request import Request, check
+from discreet.fit.mixture.request import Request, check
 from discreet.randomness import generator, secure, seeded
 
 if TYPE_CHECKING:

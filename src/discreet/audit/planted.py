@@ -21,10 +21,10 @@ import numpy as np
 from discreet.audit.transcript import Attack, Joint, Score, compare, pay, score
 from discreet.domain import Ball
 from discreet.errors import ParameterError
-from discreet.fit.measure import GridFrame, Layout, gather, sum_exactly
-from discreet.fit.published import measure_blocks
-from discreet.fit.scales import Scales
-from discreet.fit.schedule import Round, Schedule
+from discreet.fit.mixture.measure import GridFrame, Layout, gather, sum_exactly
+from discreet.fit.mixture.published import measure_blocks
+from discreet.fit.mixture.scales import Scales
+from discreet.fit.mixture.schedule import Round, Schedule
 from discreet.mechanisms.noise import plan_noise, release
 from discreet.models.moments import Frame, maximise
 from discreet.models.split import split
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.audit.transcript import Setting, Subject
-    from discreet.fit.task import Task
+    from discreet.fit.mixture.task import Task
     from discreet.randomness import Bits
     from discreet.statistic import Statistic
 

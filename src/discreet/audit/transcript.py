@@ -17,12 +17,12 @@ import numpy as np
 
 from discreet.audit.distinguish import gaussian_ratio, laplace_ratio
 from discreet.errors import ParameterError
-from discreet.fit.joint import fit_joint
-from discreet.fit.local import gather_rows, noise_rows
-from discreet.fit.measure import gather, sum_exactly
-from discreet.fit.published import fit_published, measure_blocks
-from discreet.fit.request import plan
-from discreet.fit.task import Payment, Task
+from discreet.fit.mixture.joint import fit_joint
+from discreet.fit.mixture.local import gather_rows, noise_rows
+from discreet.fit.mixture.measure import gather, sum_exactly
+from discreet.fit.mixture.published import fit_published, measure_blocks
+from discreet.fit.mixture.request import plan
+from discreet.fit.mixture.task import Payment, Task
 from discreet.mechanisms.noise import plan_noise
 from discreet.records import LocalEngine, open_records
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from discreet.accounting.event import Event
     from discreet.accounting.guarantee import Guarantee
     from discreet.domain import Region
-    from discreet.fit.measure import GridFrame, Layout
-    from discreet.fit.request import Request
-    from discreet.fit.schedule import Schedule
+    from discreet.fit.mixture.measure import GridFrame, Layout
+    from discreet.fit.mixture.request import Request
+    from discreet.fit.mixture.schedule import Schedule
     from discreet.randomness import Bits
     from discreet.statistic import Statistic
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from discreet.fit.scales import Scales
+from discreet.fit.mixture.scales import Scales
 from discreet.report.paper import Purchase, number
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.bundle import Bundle, load_bundle, tensor_digest
 from discreet.domain import region_from_dict
 from discreet.errors import BundleError
-from discreet.fit.card import unpack_covariances
-from discreet.fit.mixture import KIND
+from discreet.fit.mixture.card import unpack_covariances
+from discreet.fit.mixture.estimator import KIND
 from discreet.jobs.purchase import purchases, sentence_of
 from discreet.models.mixture import Mixture
 from discreet.report.paper import Paper

@@ -19,8 +19,8 @@ import json, os, random, signal, sys, time
 import numpy as np
 from discreet.accounting.ledger import Ledger
 from discreet.fit import GaussianMixture
-from discreet.fit.request import plan
-from discreet.fit.run import run
+from discreet.fit.mixture.request import plan
+from discreet.fit.mixture.run import run
 from discreet.records import LocalEngine
 
 path, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

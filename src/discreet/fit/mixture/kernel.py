@@ -19,7 +19,7 @@ that says which rows are surely not clipped is so cautious that the others get t
 where they are not clipped either. So totals are exactly sums over rows of integers of each row, on machines
 of one kind: kinds of processors differ in the last bit of exp.
 
-**The bound.** `Scales.cost` is the norm of a row's contribution as `fit.measure` releases it: it depends on
+**The bound.** `Scales.cost` is the norm of a row's contribution as `fit.mixture.measure` releases it: it depends on
 the responsibilities and on t_k = |z_k|^2, the squared length of the rounded row in component k's local
 coordinates. The floats here compute t_k with a small error; ``slack`` (see `Sight.of`) bounds that error and
 is added, so that t_k is never too small. Then
@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from discreet.fit.scales import add_rows
+from discreet.fit.mixture.scales import add_rows
 from discreet.models.moments import Pairs
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.domain import Region
-    from discreet.fit.scales import Scales
+    from discreet.fit.mixture.scales import Scales
     from discreet.models.moments import Frame
     from discreet.records import Chunk
 

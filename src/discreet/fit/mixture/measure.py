@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.fit.kernel import BITS, Sight, private_sums
+from discreet.fit.mixture.kernel import BITS, Sight, private_sums
 from discreet.models.moments import Frame, Moments
 from discreet.statistic import Statistic
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.domain import Region
-    from discreet.fit.scales import Scales
+    from discreet.fit.mixture.scales import Scales
     from discreet.models.moments import Pairs
     from discreet.records import Engine, Records
 

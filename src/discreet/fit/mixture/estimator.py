@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, DensityMixin
 
 from discreet.bundle import Bundle, load_bundle, save_bundle, tensor_digest
 from discreet.errors import BundleError, DataError, NotFittedError, ParameterError
-from discreet.fit import card, request
-from discreet.fit.run import run
+from discreet.fit.mixture import card, request
+from discreet.fit.mixture.run import run
 from discreet.models.mixture import Mixture
 from discreet.randomness import bits_of, generator
 from discreet.records.files import is_path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.accounting.guarantee import Guarantee
     from discreet.accounting.ledger import Ledger
-    from discreet.fit.request import Request
+    from discreet.fit.mixture.request import Request
     from discreet.randomness import RandomState
     from discreet.records import Engine
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from discreet.accounting.composition import calibrate_by
 from discreet.accounting.event import Event
-from discreet.fit.kernel import BITS, Sight, private_sums
-from discreet.fit.measure import GridFrame, Layout, localise, rescale, second_weights
-from discreet.fit.scales import Scales
+from discreet.fit.mixture.kernel import BITS, Sight, private_sums
+from discreet.fit.mixture.measure import GridFrame, Layout, localise, rescale, second_weights
+from discreet.fit.mixture.scales import Scales
 from discreet.mechanisms.noise import release
 from discreet.models.moments import Frame
 from discreet.models.split import split
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.accounting.composition import Rule
-    from discreet.fit.task import Payment, Task
+    from discreet.fit.mixture.task import Payment, Task
 
 __all__ = ["ROUNDS", "fit_published", "measure_blocks", "plan_published"]
 

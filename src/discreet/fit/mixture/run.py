@@ -13,13 +13,13 @@ from discreet.accounting.ledger import Ledger
 from discreet.bundle import tensor_digest
 from discreet.domain import Box
 from discreet.errors import DataError, DomainError, ParameterError
-from discreet.fit.card import pack_covariances
-from discreet.fit.joint import fit_joint
-from discreet.fit.local import check_size, fit_noised, noise_rows
-from discreet.fit.plain import fit_plain
-from discreet.fit.published import fit_published
-from discreet.fit.request import plan
-from discreet.fit.task import Payment, Task
+from discreet.fit.mixture.card import pack_covariances
+from discreet.fit.mixture.joint import fit_joint
+from discreet.fit.mixture.local import check_size, fit_noised, noise_rows
+from discreet.fit.mixture.plain import fit_plain
+from discreet.fit.mixture.published import fit_published
+from discreet.fit.mixture.request import plan
+from discreet.fit.mixture.task import Payment, Task
 from discreet.models.mixture import Mixture
 from discreet.records import open_records
 from discreet.records.table import make_of
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.accounting.guarantee import Guarantee
-    from discreet.fit.request import Plan, Request
-    from discreet.fit.task import Listen
+    from discreet.fit.mixture.request import Plan, Request
+    from discreet.fit.mixture.task import Listen
     from discreet.models.moments import Frame
     from discreet.records import Chunk, Records
 

@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.domain import Ball, Box, Region
-from discreet.fit import kernel
-from discreet.fit.kernel import BITS, Sight, plain_sums, private_sums
-from discreet.fit.measure import GridFrame, Layout, gather, sum_exactly
-from discreet.fit.scales import Scales, add_rows
+from discreet.fit.mixture import kernel
+from discreet.fit.mixture.kernel import BITS, Sight, plain_sums, private_sums
+from discreet.fit.mixture.measure import GridFrame, Layout, gather, sum_exactly
+from discreet.fit.mixture.scales import Scales, add_rows
 from discreet.models.moments import COVARIANCE_TYPES, Frame, Pairs
 from discreet.records import Chunk, LocalEngine, open_records
 from discreet.records.chunk import Rule

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.accounting.account import Account
     from discreet.domain import Region
-    from discreet.fit.measure import GridFrame, Layout
+    from discreet.fit.mixture.measure import GridFrame, Layout
     from discreet.models.moments import CovarianceType
     from discreet.randomness import Bits
     from discreet.records import Engine, Records

@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.fit.kernel import Sight, plain_sums
+from discreet.fit.mixture.kernel import Sight, plain_sums
 from discreet.models.moments import Frame, Moments, maximise
 from discreet.models.split import split
 
 if TYPE_CHECKING:
-    from discreet.fit.task import Task
+    from discreet.fit.mixture.task import Task
 
 __all__ = ["PlainFit", "fit_plain", "plain_round"]
 

@@ -12,8 +12,8 @@ from discreet.accounting.event import Event
 from discreet.accounting.guarantee import Guarantee
 from discreet.domain import declare_region
 from discreet.errors import ParameterError, TooLargeError
-from discreet.fit.published import ROUNDS, plan_published
-from discreet.fit.schedule import plan_rounds
+from discreet.fit.mixture.published import ROUNDS, plan_published
+from discreet.fit.mixture.schedule import plan_rounds
 from discreet.models.moments import COVARIANCE_TYPES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.accounting.ledger import Ledger
     from discreet.domain import Region
-    from discreet.fit.schedule import Schedule
+    from discreet.fit.mixture.schedule import Schedule
     from discreet.randomness import Bits
     from discreet.records import Engine
 

@@ -18,9 +18,17 @@ from sklearn.mixture import GaussianMixture as Reference
 
 from discreet.domain import Box
 from discreet.fit import GaussianMixture
-from discreet.fit.kernel import BITS, Sight, plain_sums
-from discreet.fit.measure import GridFrame, Layout, gather, localise, rescale, second_weights, sum_exactly
-from discreet.fit.scales import Scales
+from discreet.fit.mixture.kernel import BITS, Sight, plain_sums
+from discreet.fit.mixture.measure import (
+    GridFrame,
+    Layout,
+    gather,
+    localise,
+    rescale,
+    second_weights,
+    sum_exactly,
+)
+from discreet.fit.mixture.scales import Scales
 from discreet.models.moments import COVARIANCE_TYPES, Frame, Moments, Pairs, maximise
 from discreet.records import Chunk, open_records
 

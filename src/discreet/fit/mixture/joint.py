@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.fit.measure import GridFrame, Layout, gather, sum_exactly
-from discreet.fit.scales import Scales
+from discreet.fit.mixture.measure import GridFrame, Layout, gather, sum_exactly
+from discreet.fit.mixture.scales import Scales
 from discreet.mechanisms.noise import release
 from discreet.models.moments import Frame, maximise
 from discreet.models.split import split
 
 if TYPE_CHECKING:
-    from discreet.fit.schedule import Schedule
-    from discreet.fit.task import Payment, Task
+    from discreet.fit.mixture.schedule import Schedule
+    from discreet.fit.mixture.task import Payment, Task
 
 __all__ = ["fit_joint"]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.domain import Ball
 from discreet.errors import TooLargeError
-from discreet.fit.kernel import BITS, Sight, plain_sums
+from discreet.fit.mixture.kernel import BITS, Sight, plain_sums
 from discreet.mechanisms.noise import release
 from discreet.models.moments import Frame, Moments, maximise
 from discreet.models.split import split
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.accounting.event import Event
-    from discreet.fit.task import Payment, Task
+    from discreet.fit.mixture.task import Payment, Task
     from discreet.records import Part, Records
 
 __all__ = ["check_size", "fit_noised", "gather_rows", "noise_rows"]

@@ -1,0 +1,1 @@
+"""Private Gaussian mixtures, from the request to the estimator."""

@@ -19,10 +19,10 @@ that says which rows are surely not clipped is so cautious that the others get t
 where they are not clipped either. So totals are exactly sums over rows of integers of each row, on machines
 of one kind: kinds of processors differ in the last bit of exp.
 
-**The bound.** `Scales.cost` is the norm of a row's contribution as `fit.mixture.measure` releases it: it depends on
-the responsibilities and on t_k = |z_k|^2, the squared length of the rounded row in component k's local
-coordinates. The floats here compute t_k with a small error; ``slack`` (see `Sight.of`) bounds that error and
-is added, so that t_k is never too small. Then
+**The bound.** `Scales.cost` is the norm of a row's contribution as `fit.mixture.measure` releases it: it
+depends on the responsibilities and on t_k = |z_k|^2, the squared length of the rounded row in component k's
+local coordinates. The floats here compute t_k with a small error; ``slack`` (see `Sight.of`) bounds that
+error and is added, so that t_k is never too small. Then
     c = min(1, limit / cost(r, t)) (1 - 2**-30).
 Cost is homogeneous in r and increasing in t, and floor only shrinks, so the row contributes at most w limit;
 the last factor covers the relative rounding errors of cost, c and R (each below 2**-40 for up to a thousand

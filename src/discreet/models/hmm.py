@@ -1,0 +1,150 @@
+"""A hidden Markov model: a chain and its emissions, and what data say about both.
+
+Data are rows stacked sequence after sequence, and packs that say which rows are whose (`pack_sequences`).
+Work is done pack by pack, so that memory beside the data is bounded; packs are independent of each other and
+may go to threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.models.chain import Chain, Smoothed, decode, score, smooth
+from discreet.models.emission import Evidence, relative
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.models.emission import Emission
+    from discreet.models.sequences import Pack
+    from discreet.models.trellis import Sum
+    from discreet.randomness import Generator
+
+__all__ = ["HMM", "Counts", "View"]
+
+UNKNOWN = -1
+"""The label of a row whose state is not known."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Expected counts: starts (N,), transitions (N, N), the emissions' sums (N, K), and the log-likelihood.
+
+    ``possible`` is how many sequences the model can emit at all; the others count for nothing.
+    """
+
+    starts: NDArray[np.float64]
+    transitions: NDArray[np.float64]
+    emissions: NDArray[np.float64]
+    log_likelihood: float
+    possible: int
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.starts + other.starts,
+            self.transitions + other.transitions,
+            self.emissions + other.emissions,
+            self.log_likelihood + other.log_likelihood,
+            self.possible + other.possible,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The rows of one pack as the emissions see them, and the labels of those whose state is known."""
+
+    pack: Pack
+    features: NDArray[Any]
+    labels: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True)
+class HMM:
+    """A chain and what its states emit."""
+
+    chain: Chain
+    emission: Emission
+
+    def __post_init__(self) -> None:
+        if self.chain.states != self.emission.states:
+            raise ParameterError(
+                "the chain and the emissions have other numbers of states",
+                got=(self.chain.states, self.emission.states),
+                wanted="the same",
+            )
+
+    def view(self, rows: NDArray[Any], pack: Pack, labels: NDArray[np.intp] | None = None) -> View:
+        """The rows of a pack, out of all rows (F, d), prepared once for all rounds of a fit."""
+        return View(pack, self.emission.view(rows[pack.rows]), None if labels is None else labels[pack.rows])
+
+    def smooth(self, view: View, sums: Sum | None = None) -> Smoothed:
+        """The probabilities of all hidden states of a pack, in row order."""
+        return smooth(self.chain, self._evidence(view), lambda rows: self._logs(view, rows), view.pack, sums)
+
+    def count(
+        self, view: View, weights: NDArray[np.float64] | None = None, sums: Sum | None = None
+    ) -> Counts:
+        """The expected counts of a pack; ``weights`` (S,) are those of its sequences."""
+        smoothed = self.smooth(view, sums)
+        likelihoods = smoothed.log_likelihood
+        possible = np.isfinite(likelihoods)
+        likelihood = np.where(possible, likelihoods, 0.0)
+        if weights is not None:
+            smoothed, likelihood = smoothed.weighted(weights), likelihood * weights
+        return Counts(
+            smoothed.starts(),
+            smoothed.transitions(),
+            self.emission.sums(view.features, smoothed.shares),
+            float(likelihood.sum()),
+            int(possible.sum()),
+        )
+
+    def score(self, view: View, sums: Sum | None = None) -> NDArray[np.float64]:
+        """The log-likelihood of each sequence of a pack, (S,); minus infinity where it cannot be."""
+        return score(self.chain, self._evidence(view), lambda rows: self._logs(view, rows), view.pack, sums)
+
+    def decode(self, view: View) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """The log-probability of the best path of each sequence (S,), and the paths in row order (F,)."""
+        return decode(self.chain, self._logs(view, slice(None)), view.pack)
+
+    def maximise(
+        self,
+        counts: Counts,
+        *,
+        fixed_start: NDArray[np.bool_] | None = None,
+        fixed_transition: NDArray[np.bool_] | None = None,
+    ) -> HMM:
+        """The model that makes these counts most likely."""
+        return HMM(
+            self.chain.maximise(
+                counts.starts,
+                counts.transitions,
+                fixed_start=fixed_start,
+                fixed_transition=fixed_transition,
+            ),
+            self.emission.maximise(counts.emissions),
+        )
+
+    def sample(
+        self, lengths: NDArray[np.intp], generator: Generator
+    ) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Rows and hidden states of sequences of these lengths, stacked."""
+        path = self.chain.sample(lengths, generator)
+        return self.emission.sample(path, generator), path
+
+    def _evidence(self, view: View) -> Evidence:
+        if view.labels is None:
+            return self.emission.evidence(view.features)
+        return relative(self._logs(view, slice(None)))
+
+    def _logs(self, view: View, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
+        logs = self.emission.log_density(view.features[..., rows])
+        if view.labels is not None:
+            labels = view.labels[rows]
+            known = labels != UNKNOWN
+            logs[(np.arange(len(logs))[:, None] != labels) & known] = -np.inf
+        return logs

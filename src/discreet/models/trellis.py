@@ -1,0 +1,200 @@
+"""One recursion over time, for many sequences at once, in any semiring.
+
+Walking forwards, the states s_t (one column a sequence) follow from those before by
+
+    p_t = M s_{t-1}        (p_0 is given)
+    s_t = p_t * b_t
+
+where the sum and the product are those of a semiring, M[j, i] belongs to the step from i to j, and b_t is the
+evidence at time t. With ordinary numbers s_t is the forward probability (`Sum`); with the larger of two for
+the sum, logarithms of the best path (`Max`); with or and and, whether a state can be reached at all
+(`Reach`). `LogSum` is `Sum` in logarithms: slow, and exact however small the numbers get. Walking from the
+end with M transposed gives the backward probabilities by the same steps.
+
+A step is one product of matrices over all sequences that are still running: nothing here is done sequence by
+sequence or symbol by symbol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.models.sequences import Pack
+
+    Multiply = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
+
+__all__ = ["LogSum", "Max", "Reach", "Semiring", "Sum", "Walk", "log_sum", "trace_back", "walk"]
+
+_LEAST = 1e-300  # what a column is divided by at least: zeros stay zeros
+_TENSOR = 2**17  # numbers of a product that is made in one piece
+
+
+class Semiring(Protocol):
+    """What a walk needs to know of its numbers."""
+
+    def multiply(self, matrix: NDArray[Any], states: NDArray[Any], out: NDArray[Any]) -> None:
+        """The product of a matrix (..., N, N) and columns (..., N, n)."""
+        ...
+
+    def join(self, predicted: NDArray[Any], evidence: NDArray[Any], out: NDArray[Any]) -> None:
+        """The product of numbers, one by one."""
+        ...
+
+    def rescale(self, step: int, states: NDArray[Any]) -> NDArray[Any] | None:
+        """Divide every column by a number, in place, and return these (..., 1, n); or leave all as it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Ordinary numbers: plus and times. Every so many steps a column is divided by its largest number.
+
+    ``product`` is the product of two matrices into a third; whoever needs columns that do not depend, in any
+    bit, on where they stand (private sums) hands in one that promises this. All else that is done to a column
+    here is arithmetic element by element.
+    """
+
+    product: Multiply = np.matmul
+    every: int = 8
+
+    def multiply(self, matrix: NDArray[Any], states: NDArray[Any], out: NDArray[Any]) -> None:
+        """The usual product of matrices."""
+        self.product(matrix, states, out)
+
+    def join(self, predicted: NDArray[Any], evidence: NDArray[Any], out: NDArray[Any]) -> None:
+        """The usual product."""
+        np.multiply(predicted, evidence, out=out)
+
+    def rescale(self, step: int, states: NDArray[Any]) -> NDArray[Any] | None:
+        """Divide by the largest number of each column: which that is does not depend on any order."""
+        if step % self.every != self.every - 1:
+            return None
+        top = np.maximum.reduce(states, axis=-2, keepdims=True)
+        np.maximum(top, _LEAST, out=top)
+        states /= top
+        return top
+
+
+@dataclass(frozen=True)
+class Max:
+    """Logarithms: the larger of two, and plus. Minus infinity is what cannot be."""
+
+    def multiply(self, matrix: NDArray[Any], states: NDArray[Any], out: NDArray[Any]) -> None:
+        """max_i (M[j, i] + s[i])."""
+        if matrix.shape[-1] * states.size <= _TENSOR:
+            pairs = states[..., :, None, :] + matrix.swapaxes(-1, -2)[..., None]
+            np.maximum.reduce(pairs, axis=-3, out=out)
+            return
+        for target in range(matrix.shape[-2]):
+            np.maximum.reduce(states + matrix[..., target, :, None], axis=-2, out=out[..., target, :])
+
+    def join(self, predicted: NDArray[Any], evidence: NDArray[Any], out: NDArray[Any]) -> None:
+        """Logarithms add."""
+        np.add(predicted, evidence, out=out)
+
+    def rescale(self, step: int, states: NDArray[Any]) -> None:
+        """Logarithms need none."""
+
+
+@dataclass(frozen=True)
+class LogSum:
+    """Logarithms of ordinary numbers: exact where `Sum` would underflow, and many times slower."""
+
+    def multiply(self, matrix: NDArray[Any], states: NDArray[Any], out: NDArray[Any]) -> None:
+        """log sum_i exp(M[j, i] + s[i])."""
+        for target in range(matrix.shape[-2]):
+            np.copyto(out[..., target, :], log_sum(states + matrix[..., target, :, None], axis=-2))
+
+    def join(self, predicted: NDArray[Any], evidence: NDArray[Any], out: NDArray[Any]) -> None:
+        """Logarithms add."""
+        np.add(predicted, evidence, out=out)
+
+    def rescale(self, step: int, states: NDArray[Any]) -> None:
+        """Logarithms need none."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Truth values: or, and and."""
+
+    def multiply(self, matrix: NDArray[Any], states: NDArray[Any], out: NDArray[Any]) -> None:
+        """Whether any i has both M[j, i] and s[i]."""
+        np.matmul(matrix, states, out=out)
+
+    def join(self, predicted: NDArray[Any], evidence: NDArray[Any], out: NDArray[Any]) -> None:
+        """And."""
+        np.logical_and(predicted, evidence, out=out)
+
+    def rescale(self, step: int, states: NDArray[Any]) -> None:
+        """Truth values need none."""
+
+
+class Walk(NamedTuple):
+    """p_t and s_t (..., N, F) in time order, and the logarithm of all that columns were divided by (..., S).
+
+    The columns of ``scale`` are in the order of the blocks: longest sequence first.
+    """
+
+    predicted: NDArray[Any]
+    states: NDArray[Any]
+    scale: NDArray[np.float64]
+
+
+def walk(
+    semiring: Semiring, start: NDArray[Any], matrix: NDArray[Any], evidence: NDArray[Any], pack: Pack
+) -> Walk:
+    """Walk all sequences of a pack from ``start`` (..., N), with evidence (..., N, F) in time order.
+
+    Leading dimensions, the same for all, are walks of their own side by side (forwards and backwards).
+    """
+    predicted, states = np.empty_like(evidence), np.empty_like(evidence)
+    taken: list[NDArray[Any]] = []
+    before = 0
+    for step, (width, at) in enumerate(zip(pack.widths, pack.starts, strict=False)):
+        here = predicted[..., at : at + width]
+        if step == 0:
+            here[...] = start[..., None]
+        else:
+            semiring.multiply(matrix, states[..., before : before + width], here)
+        now = states[..., at : at + width]
+        semiring.join(here, evidence[..., at : at + width], now)
+        if (top := semiring.rescale(step, now)) is not None:
+            taken.append(top)
+        before = at
+    return Walk(predicted, states, _log_scale(taken, (*evidence.shape[:-2], pack.widths[0])))
+
+
+def trace_back(states: NDArray[Any], matrix: NDArray[Any], pack: Pack) -> NDArray[np.intp]:
+    """The best path (F,) in time order, from the states (N, F) of a walk in `Max`; of equals, the first."""
+    path = np.empty(states.shape[-1], dtype=np.intp)
+    following = np.empty(0, dtype=np.intp)
+    for width, at in zip(reversed(pack.widths), reversed(pack.starts[:-1]), strict=True):
+        here, going = states[:, at : at + width], len(following)
+        choice = path[at : at + width]
+        choice[:going] = (here[:, :going] + matrix[following].T).argmax(axis=0)
+        choice[going:] = here[:, going:].argmax(axis=0)
+        following = choice
+    return path
+
+
+def log_sum(values: NDArray[Any], axis: int) -> NDArray[Any]:
+    """log sum exp along an axis; of nothing but minus infinity it is minus infinity, without a warning."""
+    top = np.maximum.reduce(values, axis=axis, keepdims=True)
+    safe = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - safe).sum(axis=axis)) + safe.squeeze(axis)
+
+
+def _log_scale(taken: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    scale = np.ones((len(taken), *shape))
+    for row, top in zip(scale, taken, strict=True):
+        row[..., : top.shape[-1]] = top[..., 0, :]
+    return np.log(scale).sum(axis=0)

@@ -14,7 +14,7 @@ log-likelihood of a sequence is its score
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,7 +50,17 @@ class Tables:
 
     def flat(self) -> NDArray[np.float64]:
         """All entries in one line: start, transitions row by row, emissions row by row."""
-        return np.concatenate([self.start, self.transition.ravel(), self.emission.ravel()])
+        return np.concatenate([part.ravel() for part in self.parts()])
+
+    def parts(self) -> tuple[NDArray[np.float64], ...]:
+        """The three tables."""
+        return self.start, self.transition, self.emission
+
+    def split(self, line: NDArray[Any]) -> list[NDArray[Any]]:
+        """Cut a line as long as `flat` into three tables."""
+        states = len(self.start)
+        start, transition, emission = np.split(line, [states, states + states * states])
+        return [start, transition.reshape(states, states), emission.reshape(states, -1)]
 
 
 @dataclass(frozen=True)
@@ -86,16 +96,13 @@ class Logits:
 
     def flatten(self, tables: Tables) -> NDArray[np.float64]:
         """The coordinates of a model."""
-        return np.log(np.maximum(tables.flat()[self.places], _LEAST))
+        return np.log(np.maximum(tables.flat()[self.places] / self.rest, _LEAST))
 
     def model(self, theta: NDArray[np.float64]) -> Tables:
         """The model at these coordinates."""
         values = self.tables.flat()
         values[self.places] = self.shares(theta) * self.rest
-        states = len(self.tables.start)
-        cuts = [states, states + states * states]
-        start, transition, emission = np.split(values, cuts)
-        return Tables(start, transition.reshape(states, states), emission.reshape(states, -1))
+        return Tables(*self.tables.split(values))
 
     def shares(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """p / r of every free entry."""
@@ -104,6 +111,11 @@ class Logits:
         top = np.maximum.reduceat(theta, self.rows)[self.owners]
         weights = np.maximum(np.exp(theta - top), _LEAST)
         return weights / np.add.reduceat(weights, self.rows)[self.owners]
+
+    def soften(self, theta: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+        """The coordinates of a model mixed with rows that are uniform over their free entries."""
+        sizes = np.bincount(self.owners)[self.owners]
+        return np.log((1 - share) * self.shares(theta) + share / sizes)
 
     def score(self, counts: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores (P, S) of sequences with these expected counts (all entries, S).

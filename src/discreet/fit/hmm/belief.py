@@ -10,7 +10,7 @@ sequences drawn from it, which costs nothing, since the model is made of release
 have mean zero, so m is estimated from what the bound takes away, with little error.)
 
 Every release is therefore a linear measurement of theta with known noise. They are put together with a prior
-N(skeleton, spread^2) by least squares. Far from c the linear form is wrong by about the square of the
+N(skeleton, spread^2) by least squares; the spread is that for which the releases are likeliest. Far from c the linear form is wrong by about the square of the
 distance; a release counts the less for it the further away the estimate has moved from where it was asked.
 """
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.fit.hmm.measure import ScoreQuestion, flat_counts, norms
+from discreet.fit.hmm.measure import ScoreQuestion, flat_counts, norms, usual_norm
 from discreet.models.hmm import HMM
 from discreet.models.sequences import pack_sequences
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from discreet.models.logits import Logits, Tables
     from discreet.randomness import Generator
 
-__all__ = ["Belief", "Crowd", "Expectation", "ask"]
+__all__ = ["LONGEST", "Belief", "Crowd", "Expectation", "ask", "shortened"]
 
-SPREAD = 0.7
-"""The standard deviation of a logit around the skeleton, before anything is known."""
+SPREADS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+"""How far a logit may be from the skeleton, as a standard deviation: the releases say which fits them best."""
 
 KEPT = 0.7
 """The share of expected answers that the bound leaves as they are."""
@@ -48,7 +48,9 @@ STEP = 1.0
 """The longest step of a round, and the unit of distance: what 20 rows of the model tell apart, in deviations."""
 
 _UNIT_ROWS = 20
-_LONGEST = 256  # rows of a simulated sequence: longer ones are sums of many nearly independent pieces
+LONGEST = 256
+"""Rows of a simulated sequence: longer ones are sums of many nearly independent pieces."""
+
 _DRAWN = 400_000  # rows that are drawn for an expectation
 _FEWEST = 400  # sequences that are drawn of each length
 _TRIES = 8
@@ -112,7 +114,6 @@ class Belief:
 
     logits: Logits
     prior: NDArray[np.float64]
-    spread: float = SPREAD
     theta: NDArray[np.float64] = field(init=False)
     _measured: list[_Measured] = field(init=False, default_factory=list["_Measured"])
 
@@ -132,20 +133,32 @@ class Belief:
         here, wanted = self.theta, self.theta
         for _ in range(_TRIES):
             before = wanted
-            wanted = here + _shortened(self._solve(wanted) - here, asked.information)
+            wanted = here + shortened(self._solve(wanted) - here, asked.information)
             if np.abs(wanted - before).max(initial=0.0) < _STILL:
                 break
         self.theta = self.logits.flatten(self.logits.model(wanted))
 
     def _solve(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The most likely coordinates when every measurement is trusted as far as it is valid at theta."""
-        precision = np.eye(len(theta)) / self.spread**2
-        pull = self.prior / self.spread**2
+        """The most likely coordinates when every measurement is trusted as far as it is valid at theta.
+
+        With A = sum G' G / var and b = sum G' r / var for the residuals r at the prior, the estimate is
+        prior + (A + I / spread^2)^-1 b, and twice the logarithm of the releases' likelihood is, up to a constant,
+        sum_i b_i^2 / (l_i + spread^-2) - log(1 + spread^2 l_i)    in the directions of A, with its values l_i.
+        """
+        precision, pull = np.zeros((len(theta), len(theta))), np.zeros(len(theta))
         for one in self._measured:
             trust = one.trust(theta)
+            residual = one.answer - one.slope @ (self.prior - one.place)
             precision += trust * (one.slope.T @ one.slope)
-            pull += trust * (one.slope.T @ (one.answer + one.slope @ one.place))
-        return np.linalg.solve(precision, pull)
+            pull += trust * (one.slope.T @ residual)
+        values, vectors = np.linalg.eigh(precision)
+        values, along = np.maximum(values, 0.0), vectors.T @ pull
+        fits = [
+            float(np.sum(along**2 / (values + spread**-2) - np.log1p(spread**2 * values)))
+            for spread in SPREADS
+        ]
+        spread = SPREADS[int(np.argmax(fits))]
+        return self.prior + vectors @ (along / (values + spread**-2))
 
 
 def ask(
@@ -167,7 +180,7 @@ def ask(
     information = np.asarray(whole)
     whitening = _whiten(information)
     answers = [whitening @ scores for scores in drawn]
-    limit = _limit(answers, mix, norm)
+    limit = usual_norm(answers, mix, norm, KEPT)
     mean, slope = np.zeros(len(whitening)), np.zeros_like(whitening)
     for count, scores, answer in zip(crowd.counts, drawn, answers, strict=True):
         kept = np.minimum(1.0, limit / np.maximum(norms(answer, norm), 1e-300))
@@ -191,7 +204,7 @@ def _draw_scores(
 
     The score of a very long sequence is drawn as that of a shorter one, stretched to its deviation.
     """
-    short = min(length, _LONGEST)
+    short = min(length, LONGEST)
     count = max(_FEWEST, _DRAWN // (short * classes))
     lengths = np.full(count, short, dtype=np.intp)
     rows, paths = model.sample(lengths, generator)
@@ -210,18 +223,7 @@ def _whiten(information: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray((vectors[:, kept] / np.sqrt(values[kept] + cover)).T)
 
 
-def _limit(answers: list[NDArray[np.float64]], mix: NDArray[np.float64], norm: Norm) -> float:
-    """The norm that the share `KEPT` of all expected answers does not exceed."""
-    sizes = np.concatenate([norms(answer, norm) for answer in answers])
-    weights = np.concatenate(
-        [np.full(answer.shape[1], part / answer.shape[1]) for part, answer in zip(mix, answers, strict=True)]
-    )
-    order = np.argsort(sizes)
-    place = int(np.searchsorted(np.cumsum(weights[order]), KEPT))
-    return max(float(sizes[order][min(place, len(order) - 1)]), 1e-6)
-
-
-def _shortened(step: NDArray[np.float64], information: NDArray[np.float64]) -> NDArray[np.float64]:
+def shortened(step: NDArray[np.float64], information: NDArray[np.float64]) -> NDArray[np.float64]:
     """The step, or as much of it as `STEP` and a factor of e^2 for every entry allow."""
     far = math.sqrt(max(float(step @ information @ step), 0.0))
     return step * min(1.0, STEP / max(far, 1e-12), 2.0 / max(float(np.abs(step).max(initial=0.0)), 1e-12))

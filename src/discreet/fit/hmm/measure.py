@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.records.engine import Engine
     from discreet.records.sequences import SequenceChunk, Sequences
 
-__all__ = ["SUMS", "Census", "CountQuestion", "Norm", "Question", "ScoreQuestion", "flat_counts", "measure", "norms"]
+__all__ = ["SUMS", "Census", "CountQuestion", "Norm", "Question", "ScoreQuestion", "flat_counts", "measure", "norms", "usual_norm"]
 
 Norm = Literal["l1", "l2"]
 
@@ -187,6 +187,19 @@ def norms(answers: NDArray[np.float64], norm: Norm) -> NDArray[np.float64]:
     for line in answers:
         total += line * line if norm == "l2" else np.abs(line)
     return np.sqrt(total) if norm == "l2" else total
+
+
+def usual_norm(
+    answers: list[NDArray[np.float64]], mix: NDArray[np.float64], norm: Norm, kept: float
+) -> float:
+    """The norm that the share ``kept`` of drawn answers does not exceed; ``mix`` weighs the drawings."""
+    sizes = np.concatenate([norms(answer, norm) for answer in answers])
+    weights = np.concatenate(
+        [np.full(answer.shape[1], part / answer.shape[1]) for part, answer in zip(mix, answers, strict=True)]
+    )
+    order = np.argsort(sizes)
+    place = int(np.searchsorted(np.cumsum(weights[order]), kept))
+    return max(float(sizes[order][min(place, len(order) - 1)]), 1e-6)
 
 
 def measure(

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["fit_scores", "length_classes", "release_answers"]
 
 
+SOFT = 0.1
+"""The start is mixed with this much of uniform rows: what it holds for impossible may be only unlikely."""
+
+
 def fit_scores(
     task: Task, tables: Tables, fixed: NDArray[np.bool_] | None, events: tuple[Event, ...], payment: Payment
 ) -> Tables:
@@ -47,7 +51,8 @@ def fit_scores(
     noisy, deviation = release_answers(task, census, events[0], payment)
     crowd = Crowd.from_census(census.tops, noisy, deviation)
     logits = Logits.of(tables, fixed)
-    belief, drawing = Belief(logits, logits.flatten(tables), task.spread), generator(payment.bits)
+    start = logits.soften(logits.flatten(tables), SOFT)
+    belief, drawing = Belief(logits, start), generator(payment.bits)
     for index, event in enumerate(events[1:], start=1):
         expected = ask(belief, crowd, norm, drawing, labelled=task.sequences.labelled)
         noisy, deviation = release_answers(task, expected.question, event, payment)

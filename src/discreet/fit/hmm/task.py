@@ -24,15 +24,11 @@ __all__ = ["Payment", "Task"]
 
 @dataclass(frozen=True)
 class Task:
-    """Sequences and what was declared about them before one was read.
-
-    ``spread`` says how far the fit may be from its start: the deviation of a logit.
-    """
+    """Sequences and what was declared about them before one was read."""
 
     sequences: Sequences
     max_length: int
     per_person: float = 1.0
-    spread: float = 0.7
     engine: Engine | None = None
     progress: Callable[[int, int], None] | None = None
 

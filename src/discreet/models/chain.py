@@ -10,11 +10,12 @@ q_t = A w_{t+1}, all scaled by whatever kept them in range,
 so no scale has to be remembered but that of the likelihood.
 
 **When numbers get too small.** Evidence below e^-600 times that of the likeliest state is taken for that, and
-products can underflow. Every number of a walk is at most N, so what is lost or made up so in the share of a
-state at time t is less than some 1e-250 in the units in which Z_t is measured. Where Z_t is at least
-`_TRUST` = 1e-200 that is nothing; the other sequences are walked again with columns rescaled at every step,
-and those for which even this is not enough are walked in logarithms, exactly. A sequence that the model
-cannot emit has log-likelihood minus infinity and contributes nothing to any count.
+products can underflow. Every number of a walk is at most N, so what is lost or made up so in a_t or w_t,
+before they are rescaled, is less than some 1e-250, while what they are parts of is then
+sum_i a_t[i] q_t[i] = c_t Z_t, with c_t what a_t is divided by afterwards. Where c_t Z_t is at least `_TRUST`
+= 1e-200 for all t, nothing that matters was lost. The other sequences are walked again with columns rescaled
+at every step, and those for which even this is not enough are walked in logarithms, exactly. A sequence that
+the model cannot emit has log-likelihood minus infinity and contributes nothing to any count.
 """
 
 from __future__ import annotations
@@ -195,6 +196,7 @@ def score(
     forth = walk(sums, chain.start, chain.transition.T, evidence.likelihood[:, pack.forth], pack)
     last = add_states(forth.states[:, pack.places[pack.lasts]])
     likelihood = _log_likelihood(last, forth.scale, evidence.shift, pack)
+    last[pack.order] *= forth.least
     doubtful = np.flatnonzero(last < _TRUST)
     if len(doubtful):
         part, rows = pack.part(doubtful)
@@ -251,7 +253,7 @@ def check_rows(name: str, rows: NDArray[np.float64]) -> None:
 
 
 def _smooth(chain: Chain, evidence: Evidence, pack: Pack, sums: Sum) -> tuple[Smoothed, NDArray[np.float64]]:
-    """Both walks, and the smallest Z_t of each sequence."""
+    """Both walks, and a number for each sequence that no c_t Z_t is below."""
     both = np.empty((2, *evidence.likelihood.shape))
     np.take(evidence.likelihood, pack.forth, axis=1, out=both[0], mode="clip")
     np.take(evidence.likelihood, pack.back, axis=1, out=both[1], mode="clip")
@@ -265,6 +267,7 @@ def _smooth(chain: Chain, evidence: Evidence, pack: Pack, sums: Sum) -> tuple[Sm
     shares *= forward
     total = add_states(shares)
     lowest = np.minimum.reduceat(total, pack.firsts)
+    lowest[pack.order] *= walked.least[0]
     possible = np.repeat(lowest >= _TRUST, pack.lengths)
     inverse = np.divide(1.0, total, out=np.zeros_like(total), where=possible)
     shares *= inverse

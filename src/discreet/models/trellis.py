@@ -138,14 +138,16 @@ class Reach:
 
 
 class Walk(NamedTuple):
-    """p_t and s_t (..., N, F) in time order, and the logarithm of all that columns were divided by (..., S).
+    """p_t and s_t (..., N, F) in time order, and what columns were divided by on the way.
 
-    The columns of ``scale`` are in the order of the blocks: longest sequence first.
+    ``scale`` (..., S) is the logarithm of all divisors together, ``least`` (..., S) the smallest of them, at
+    most 1; both in the order of the blocks, longest sequence first.
     """
 
     predicted: NDArray[Any]
     states: NDArray[Any]
     scale: NDArray[np.float64]
+    least: NDArray[np.float64]
 
 
 def walk(
@@ -169,7 +171,10 @@ def walk(
         if (top := semiring.rescale(step, now)) is not None:
             taken.append(top)
         before = at
-    return Walk(predicted, states, _log_scale(taken, (*evidence.shape[:-2], pack.widths[0])))
+    divisors = np.ones((len(taken) + 1, *evidence.shape[:-2], pack.widths[0]))
+    for row, top in zip(divisors, taken, strict=False):
+        row[..., : top.shape[-1]] = top[..., 0, :]
+    return Walk(predicted, states, np.log(divisors).sum(axis=0), divisors.min(axis=0))
 
 
 def trace_back(states: NDArray[Any], matrix: NDArray[Any], pack: Pack) -> NDArray[np.intp]:
@@ -191,10 +196,3 @@ def log_sum(values: NDArray[Any], axis: int) -> NDArray[Any]:
     safe = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(values - safe).sum(axis=axis)) + safe.squeeze(axis)
-
-
-def _log_scale(taken: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    scale = np.ones((len(taken), *shape))
-    for row, top in zip(scale, taken, strict=True):
-        row[..., : top.shape[-1]] = top[..., 0, :]
-    return np.log(scale).sum(axis=0)

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from discreet.models.room import FRESH, Room
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -151,13 +153,22 @@ class Walk(NamedTuple):
 
 
 def walk(
-    semiring: Semiring, start: NDArray[Any], matrix: NDArray[Any], evidence: NDArray[Any], pack: Pack
+    semiring: Semiring,
+    start: NDArray[Any],
+    matrix: NDArray[Any],
+    evidence: NDArray[Any],
+    pack: Pack,
+    room: Room = FRESH,
 ) -> Walk:
     """Walk all sequences of a pack from ``start`` (..., N), with evidence (..., N, F) in time order.
 
     Leading dimensions, the same for all, are walks of their own side by side (forwards and backwards).
+    Floats are written into arrays of ``room``.
     """
-    predicted, states = np.empty_like(evidence), np.empty_like(evidence)
+    if evidence.dtype != np.float64:
+        room, predicted, states = FRESH, np.empty_like(evidence), np.empty_like(evidence)
+    else:
+        predicted, states = room.take("predicted", *evidence.shape), room.take("states", *evidence.shape)
     taken: list[NDArray[Any]] = []
     before = 0
     for step, (width, at) in enumerate(zip(pack.widths, pack.starts, strict=False)):

@@ -191,13 +191,17 @@ def walk(
 def trace_back(states: NDArray[Any], matrix: NDArray[Any], pack: Pack) -> NDArray[np.intp]:
     """The best path (F,) in time order, from the states (N, F) of a walk in `Max`; of equals, the first."""
     path = np.empty(states.shape[-1], dtype=np.intp)
-    following = np.empty(0, dtype=np.intp)
+    columns = np.ascontiguousarray(matrix.T)
+    following, going = path[:0], 0
     for width, at in zip(reversed(pack.widths), reversed(pack.starts[:-1]), strict=True):
-        here, going = states[:, at : at + width], len(following)
         choice = path[at : at + width]
-        choice[:going] = (here[:, :going] + matrix[following].T).argmax(axis=0)
-        choice[going:] = here[:, going:].argmax(axis=0)
-        following = choice
+        if going:
+            joint = columns.take(following, axis=1)
+            joint += states[:, at : at + going]
+            joint.argmax(axis=0, out=choice[:going])
+        if going < width:
+            choice[going:] = states[:, at + going : at + width].argmax(axis=0)
+        following, going = choice, width
     return path
 
 

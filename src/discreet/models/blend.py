@@ -15,6 +15,7 @@ from discreet.errors import ParameterError
 from discreet.models.chain import check_rows, share_out
 from discreet.models.emission import relative
 from discreet.models.gaussian import Gaussian, lift
+from discreet.models.room import FRESH, Room
 from discreet.models.trellis import log_sum
 
 if TYPE_CHECKING:
@@ -57,13 +58,13 @@ class Blend:
         """That of the components."""
         return self.components.view(rows)
 
-    def evidence(self, view: NDArray[Any]) -> Evidence:
+    def evidence(self, view: NDArray[Any], room: Room = FRESH) -> Evidence:
         """Likelihoods over the largest of each row."""
-        return relative(self.log_density(view))
+        return relative(self.log_density(view, room))
 
-    def log_density(self, view: NDArray[Any]) -> NDArray[np.float64]:
+    def log_density(self, view: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
         """log of the sum over components, (N, F)."""
-        return log_sum(self._log_joint(view), axis=1)
+        return log_sum(self._log_joint(view, room), axis=1)
 
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The components' sums, those of one state in a row: (N, K C)."""
@@ -95,14 +96,14 @@ class Blend:
         chosen = (points[:, None] >= ends).sum(axis=1)
         return self.components.sample(states * self.weights.shape[1] + chosen, generator)
 
-    def _log_joint(self, view: NDArray[Any]) -> NDArray[np.float64]:
+    def _log_joint(self, view: NDArray[Any], room: Room) -> NDArray[np.float64]:
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights)
-        densities = self.components.log_density(view)
+        densities = self.components.log_density(view, room)
         return densities.reshape(*self.weights.shape, -1) + weights[:, :, None]
 
     def _divide(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        joint = self._log_joint(view)
+        joint = self._log_joint(view, FRESH)
         joint -= log_sum(joint, axis=1)[:, None]
         np.exp(joint, out=joint)
         joint *= shares[:, None]

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.models.chain import check_rows, share_out
 from discreet.models.emission import Evidence
+from discreet.models.room import FRESH, Room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,17 +50,19 @@ class Categorical:
         """The symbols (F,), whole numbers from 0 to M - 1."""
         return np.ascontiguousarray(rows.reshape(len(rows)), dtype=np.intp)
 
-    def evidence(self, view: NDArray[Any]) -> Evidence:
+    def evidence(self, view: NDArray[Any], room: Room = FRESH) -> Evidence:
         """The column of each symbol, over its largest entry."""
         table, shift = self._relative
-        likelihood = np.empty((self.states, len(view)))
+        likelihood = room.take("evidence", self.states, len(view))
         np.take(table, view, axis=1, out=likelihood, mode="clip")
         return Evidence(likelihood, shift[view])
 
-    def log_density(self, view: NDArray[Any]) -> NDArray[np.float64]:
+    def log_density(self, view: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
         """log p(symbol | state), (N, F)."""
         with np.errstate(divide="ignore"):
-            return np.log(self.probabilities).take(view, axis=1)
+            table = np.log(self.probabilities)
+        logs = room.take("logs", self.states, len(view))
+        return np.take(table, view, axis=1, out=logs, mode="clip")
 
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """How often each state is expected to have emitted each symbol, (N, M)."""

@@ -10,11 +10,12 @@ q_t = A w_{t+1}, all scaled by whatever kept them in range,
 so no scale has to be remembered but that of the likelihood.
 
 **When numbers get too small.** Evidence below e^-600 times that of the likeliest state is taken for that, and
-products can underflow. Every number of a walk is at most N, so what is lost or made up so in the share of a
-state at time t is less than some 1e-250 in the units in which Z_t is measured. Where Z_t is at least
-`_TRUST` = 1e-200 that is nothing; the other sequences are walked again with columns rescaled at every step,
-and those for which even this is not enough are walked in logarithms, exactly. A sequence that the model
-cannot emit has log-likelihood minus infinity and contributes nothing to any count.
+products can underflow. Every number of a walk is at most N, so what is lost or made up so in a_t or w_t,
+before they are rescaled, is less than some 1e-250, while what they are parts of is then
+sum_i a_t[i] q_t[i] = c_t Z_t, with c_t what a_t is divided by afterwards. Where c_t Z_t is at least `_TRUST`
+= 1e-200 for all t, nothing that matters was lost. The other sequences are walked again with columns rescaled
+at every step, and those for which even this is not enough are walked in logarithms, exactly. A sequence that
+the model cannot emit has log-likelihood minus infinity and contributes nothing to any count.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.models.emission import Evidence
+from discreet.models.room import FRESH, Room
 from discreet.models.trellis import LogSum, Max, Sum, log_sum, trace_back, walk
 
 if TYPE_CHECKING:
@@ -165,14 +167,21 @@ class Smoothed:
         return steps
 
 
-def smooth(chain: Chain, evidence: Evidence, logs: Logs, pack: Pack, sums: Sum | None = None) -> Smoothed:
+def smooth(
+    chain: Chain,
+    evidence: Evidence,
+    logs: Logs,
+    pack: Pack,
+    sums: Sum | None = None,
+    room: Room = FRESH,
+) -> Smoothed:
     """Forwards and backwards, side by side.
 
     ``logs`` gives log p(row | state), (N, rows), for the numbers of some rows of the pack; it is asked only
-    for sequences that floating point cannot hold otherwise.
+    for sequences that floating point cannot hold otherwise. The result lies in arrays of ``room``.
     """
     sums = sums or Sum()
-    smoothed, lowest = _smooth(chain, evidence, pack, sums)
+    smoothed, lowest = _smooth(chain, evidence, pack, sums, room)
     doubtful = np.flatnonzero(lowest < _TRUST)
     if len(doubtful) == 0:
         return smoothed
@@ -186,15 +195,21 @@ def smooth(chain: Chain, evidence: Evidence, logs: Logs, pack: Pack, sums: Sum |
 
 
 def score(
-    chain: Chain, evidence: Evidence, logs: Logs, pack: Pack, sums: Sum | None = None
+    chain: Chain,
+    evidence: Evidence,
+    logs: Logs,
+    pack: Pack,
+    sums: Sum | None = None,
+    room: Room = FRESH,
 ) -> NDArray[np.float64]:
     """The log-likelihood of each sequence of a pack, (S,)."""
     sums = sums or Sum()
     if min(chain.transition.min(), chain.start.min()) < _SURE:  # only a walk back can tell what was lost
-        return smooth(chain, evidence, logs, pack, sums).log_likelihood
-    forth = walk(sums, chain.start, chain.transition.T, evidence.likelihood[:, pack.forth], pack)
+        return smooth(chain, evidence, logs, pack, sums, room).log_likelihood
+    forth = walk(sums, chain.start, chain.transition.T, evidence.likelihood[:, pack.forth], pack, room)
     last = add_states(forth.states[:, pack.places[pack.lasts]])
     likelihood = _log_likelihood(last, forth.scale, evidence.shift, pack)
+    last[pack.order] *= forth.least
     doubtful = np.flatnonzero(last < _TRUST)
     if len(doubtful):
         part, rows = pack.part(doubtful)
@@ -206,12 +221,13 @@ def score(
 
 
 def decode(
-    chain: Chain, logs: NDArray[np.float64], pack: Pack
+    chain: Chain, logs: NDArray[np.float64], pack: Pack, room: Room = FRESH
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """The best path of each sequence, in row order (F,), and its log-probability (S,): Viterbi's."""
     with np.errstate(divide="ignore"):
         start, matrix = np.log(chain.start), np.log(chain.transition.T)
-    forth = walk(Max(), start, matrix, logs[:, pack.forth], pack)
+    ordered = _take(logs, pack.forth, room.take("ordered", *logs.shape))
+    forth = walk(Max(), start, matrix, ordered, pack, room)
     best = forth.states[:, pack.places[pack.lasts]].max(axis=0)
     return best, trace_back(forth.states, matrix, pack)[pack.places]
 
@@ -250,30 +266,38 @@ def check_rows(name: str, rows: NDArray[np.float64]) -> None:
         raise ParameterError(f"{name} probabilities do not sum to one", wanted="rows that each sum to 1")
 
 
-def _smooth(chain: Chain, evidence: Evidence, pack: Pack, sums: Sum) -> tuple[Smoothed, NDArray[np.float64]]:
-    """Both walks, and the smallest Z_t of each sequence."""
-    both = np.empty((2, *evidence.likelihood.shape))
-    np.take(evidence.likelihood, pack.forth, axis=1, out=both[0], mode="clip")
-    np.take(evidence.likelihood, pack.back, axis=1, out=both[1], mode="clip")
+def _smooth(
+    chain: Chain, evidence: Evidence, pack: Pack, sums: Sum, room: Room
+) -> tuple[Smoothed, NDArray[np.float64]]:
+    """Both walks, and a number for each sequence that no c_t Z_t is below."""
+    shape = evidence.likelihood.shape
+    both = room.take("both", 2, *shape)
+    _take(evidence.likelihood, pack.forth, both[0])
+    _take(evidence.likelihood, pack.back, both[1])
     start = np.stack([chain.start, np.ones(chain.states)])
-    walked = walk(sums, start, np.stack([chain.transition.T, chain.transition]), both, pack)
-    forward, shares, after = both[0], both[1], np.empty_like(both[0])
-    np.take(walked.states[0], pack.places, axis=1, out=forward, mode="clip")
-    np.take(walked.states[1], pack.places_back, axis=1, out=after, mode="clip")
-    np.take(walked.predicted[1], pack.places_back, axis=1, out=shares, mode="clip")
+    walked = walk(sums, start, np.stack([chain.transition.T, chain.transition]), both, pack, room)
+    forward = _take(walked.states[0], pack.places, both[0])
+    after = _take(walked.states[1], pack.places_back, room.take("after", *shape))
+    shares = _take(walked.predicted[1], pack.places_back, room.take("shares", *shape))
     last = add_states(forward[:, pack.lasts])
     shares *= forward
     total = add_states(shares)
     lowest = np.minimum.reduceat(total, pack.firsts)
+    lowest[pack.order] *= walked.least[0]
     possible = np.repeat(lowest >= _TRUST, pack.lengths)
     inverse = np.divide(1.0, total, out=np.zeros_like(total), where=possible)
     shares *= inverse
-    forward *= inverse
-    before = np.empty_like(forward)
-    before[:, 1:] = forward[:, :-1]
+    before = room.take("before", *shape)
+    np.multiply(forward[:, :-1], inverse[:-1], out=before[:, 1:])
     before[:, pack.firsts] = 0
     likelihood = _log_likelihood(last, walked.scale[0], evidence.shift, pack)
     return Smoothed(pack, chain, shares, before, after, likelihood), lowest
+
+
+def _take(
+    values: NDArray[np.float64], places: NDArray[np.intp], out: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return np.take(values, places, axis=1, out=out, mode="clip")
 
 
 def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack) -> Smoothed:

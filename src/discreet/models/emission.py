@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from discreet.models.room import FRESH, Room
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -44,11 +46,11 @@ class Emission(Protocol):
         """What is needed of rows (F, d), whatever the parameters."""
         ...
 
-    def evidence(self, view: NDArray[Any]) -> Evidence:
+    def evidence(self, view: NDArray[Any], room: Room = FRESH) -> Evidence:
         """How likely each row is in each state, in numbers that can be multiplied."""
         ...
 
-    def log_density(self, view: NDArray[Any]) -> NDArray[np.float64]:
+    def log_density(self, view: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
         """log p(row | state), (N, F)."""
         ...
 

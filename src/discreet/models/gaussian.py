@@ -1,9 +1,10 @@
 """Gaussian emissions with diagonal, full, tied or spherical covariances.
 
-log N(x | m, C) is linear in the features [1, x, products of coordinates of x], and what the M-step needs are
-sums of the same features: so the E-step is one product of matrices before the walk and one after it. Rows are
-seen through a *lens*, (x - center) / scale, which stays the same over a fit, so that uncentred data lose no
-digits.
+What the M-step needs are sums of [1, x, products of coordinates of x]. For diagonal covariances the density's
+logarithm is linear in the same features, so the E-step is one product of matrices before the walk and one
+after it; for full ones L^-1 (x - m) for all states at once, with C = L L', is one product, and cheaper. Rows
+are seen through a *lens*, (x - center) / scale, which stays the same over a fit, so that data far from the
+origin lose no digits.
 
 Covariances have the shapes hmmlearn takes: diag (N, d), full (N, d, d), tied (d, d), spherical (N,).
 """
@@ -19,6 +20,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.models.emission import Evidence, relative
 from discreet.models.moments import COVARIANCE_TYPES, CovarianceType, Frame, Pairs
+from discreet.models.room import FRESH, Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Gaussian", "Lens", "check_covariances", "lift", "unpack_covariances"]
 
-_BLOCK = 256  # rows whose products of coordinates are made at a time
+_BLOCK = 512  # rows at a time, times states times coordinates: some of it must stay in the cache
+_REACH = 10.0  # how far from the centre, in units of the lens, rows are expected
+_LOST = 1e-9  # absolute error of a logarithm
 
 
 @dataclass(frozen=True)
@@ -107,28 +111,35 @@ class Gaussian:
             np.multiply(unit, unit, out=view[1 + dimension :])
         return view
 
-    def evidence(self, view: NDArray[Any]) -> Evidence:
+    def evidence(self, view: NDArray[Any], room: Room = FRESH) -> Evidence:
         """Likelihoods over the largest of each row."""
-        return relative(self.log_density(view))
+        return relative(self.log_density(view, room))
 
-    def log_density(self, view: NDArray[Any]) -> NDArray[np.float64]:
+    def log_density(self, view: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
         """log N(row | state), (N, F)."""
-        forms = np.empty((self.states, view.shape[1]))
-        if self.kind in ("diag", "spherical"):
-            np.matmul(self._coefficients, view, out=forms)
-        else:
-            for part, features in self._features(view):
-                np.matmul(self._coefficients, features, out=forms[:, part])
-        return forms
+        if self.kind in ("diag", "spherical") and self._slopes is not None:
+            return np.matmul(self._slopes, view, out=room.take("logs", self.states, view.shape[1]))
+        logs = room.take("logs", self.states, view.shape[1])
+        whiten, constants = self._whiten
+        for part in _parts(view.shape[1]):
+            white = whiten @ view[: 1 + self.dimension, part]
+            np.multiply(white, white, out=white)
+            np.add.reduce(white.reshape(self.states, self.dimension, -1), axis=1, out=logs[:, part])
+        logs *= -0.5
+        logs += constants[:, None]
+        return logs
 
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of shares times [1, u, products of u], (N, 1 + d + pairs), in unit coordinates."""
         if self.kind in ("diag", "spherical"):
             return shares @ view.T
-        sums = np.zeros((self.states, 1 + self.dimension + len(self.pairs.rows)))
-        for part, features in self._features(view):
-            sums += shares[:, part] @ features.T
-        return sums
+        size = len(view)
+        square = np.zeros((self.states * size, size))
+        for part in _parts(view.shape[1]):
+            weighted = view[:, part] * shares[:, None, part]
+            square += weighted.reshape(len(square), -1) @ view[:, part].T
+        square = square.reshape(self.states, size, size)
+        return np.concatenate([square[:, 0], self.pairs.pack(square[:, 1:, 1:])], axis=1)
 
     def sums_by_sequence(
         self, view: NDArray[Any], shares: NDArray[np.float64], pack: Pack
@@ -189,17 +200,6 @@ class Gaussian:
             return np.where(keep[:, None], self.covariances, np.maximum(variances, self.floor))
         return np.where(keep, self.covariances, np.maximum(variances.mean(axis=1), self.floor))
 
-    def _features(self, view: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """[1, u, products of u] of some columns at a time."""
-        dimension, columns = self.dimension, view.shape[1]
-        room = np.empty((1 + dimension + dimension * (dimension + 1) // 2, min(_BLOCK, columns)))
-        for start in range(0, columns, _BLOCK):
-            part = slice(start, min(start + _BLOCK, columns))
-            features = room[:, : part.stop - start]
-            features[: 1 + dimension] = view[:, part]
-            _multiply_pairs(features[1 : 1 + dimension], features[1 + dimension :])
-            yield part, features
-
     def _feature(self, view: NDArray[Any], column: int) -> NDArray[np.float64]:
         if column < len(view):
             return view[column]
@@ -207,14 +207,34 @@ class Gaussian:
         return view[1 + self.pairs.rows[pair]] * view[1 + self.pairs.columns[pair]]
 
     @cached_property
-    def _coefficients(self) -> NDArray[np.float64]:
-        """log density = coefficients . features."""
+    def _frame(self) -> Frame:
+        """Means and roots of covariances in unit coordinates."""
         means = (self.means - self.lens.center) / self.lens.scale
         covariances = unpack_covariances(self.covariances, self.means, self.kind)
         unit = covariances / np.outer(self.lens.scale, self.lens.scale)
-        slopes, constants = Frame.of(np.ones(self.states), means, unit).natural(self.pairs)
+        return Frame.of(np.ones(self.states), means, unit)
+
+    @cached_property
+    def _slopes(self) -> NDArray[np.float64] | None:
+        """log density = slopes . [1, u, u^2]; nothing where so many digits would cancel that it matters."""
+        size = (self._frame.inverses**2).max(axis=(1, 2)) * (
+            _REACH + np.abs(self._frame.means).max(axis=1)
+        ) ** 2
+        if size.max() * 2.0**-52 > _LOST:
+            return None
+        slopes, constants = self._frame.natural(self.pairs)
         slopes[:, 0] += constants - np.log(self.lens.scale).sum()
         return slopes
+
+    @cached_property
+    def _whiten(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The matrix (N d, 1 + d) that makes of [1, u] what each state sees as a standard normal."""
+        frame = self._frame
+        shift = -np.einsum("kij,kj->ki", frame.inverses, frame.means)
+        whiten = np.concatenate([shift[:, :, None], frame.inverses], axis=2)
+        volume = np.log(np.einsum("kii->ki", frame.roots)).sum(axis=1) + np.log(self.lens.scale).sum()
+        constants = -volume - self.dimension / 2 * np.log(2 * np.pi)
+        return whiten.reshape(-1, 1 + self.dimension), constants
 
 
 def unpack_covariances(
@@ -240,13 +260,10 @@ def _shape(kind: str, states: int, dimension: int) -> tuple[int, ...]:
     }[kind]
 
 
-def _multiply_pairs(points: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """All products of two coordinates i <= j, in the order of `Pairs`."""
-    start = 0
-    for row in range(len(points)):
-        stop = start + len(points) - row
-        np.multiply(points[row], points[row:], out=out[start:stop])
-        start = stop
+def _parts(columns: int) -> Iterator[slice]:
+    """Columns in parts that stay in the cache."""
+    for start in range(0, columns, _BLOCK):
+        yield slice(start, start + _BLOCK)
 
 
 def lift(

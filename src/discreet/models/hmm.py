@@ -15,6 +15,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.models.chain import Chain, Smoothed, decode, score, smooth
 from discreet.models.emission import Evidence, relative
+from discreet.models.room import FRESH, Room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.randomness import Generator
 
 __all__ = ["HMM", "Counts", "View"]
+
+_room = Room()
 
 UNKNOWN = -1
 """The label of a row whose state is not known."""
@@ -81,15 +84,16 @@ class HMM:
         """The rows of a pack, out of all rows (F, d), prepared once for all rounds of a fit."""
         return View(pack, self.emission.view(rows[pack.rows]), None if labels is None else labels[pack.rows])
 
-    def smooth(self, view: View, sums: Sum | None = None) -> Smoothed:
-        """The probabilities of all hidden states of a pack, in row order."""
-        return smooth(self.chain, self._evidence(view), lambda rows: self._logs(view, rows), view.pack, sums)
+    def smooth(self, view: View, sums: Sum | None = None, room: Room = FRESH) -> Smoothed:
+        """The probabilities of all hidden states of a pack, in row order; they lie in arrays of ``room``."""
+        evidence = self._evidence(view, room)
+        return smooth(self.chain, evidence, lambda rows: self._logs(view, rows), view.pack, sums, room)
 
     def count(
         self, view: View, weights: NDArray[np.float64] | None = None, sums: Sum | None = None
     ) -> Counts:
         """The expected counts of a pack; ``weights`` (S,) are those of its sequences."""
-        smoothed = self.smooth(view, sums)
+        smoothed = self.smooth(view, sums, _room)
         likelihoods = smoothed.log_likelihood
         possible = np.isfinite(likelihoods)
         likelihood = np.where(possible, likelihoods, 0.0)
@@ -105,11 +109,12 @@ class HMM:
 
     def score(self, view: View, sums: Sum | None = None) -> NDArray[np.float64]:
         """The log-likelihood of each sequence of a pack, (S,); minus infinity where it cannot be."""
-        return score(self.chain, self._evidence(view), lambda rows: self._logs(view, rows), view.pack, sums)
+        evidence = self._evidence(view, _room)
+        return score(self.chain, evidence, lambda rows: self._logs(view, rows), view.pack, sums, _room)
 
     def decode(self, view: View) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """The log-probability of the best path of each sequence (S,), and the paths in row order (F,)."""
-        return decode(self.chain, self._logs(view, slice(None)), view.pack)
+        return decode(self.chain, self._logs(view, slice(None), _room), view.pack, _room)
 
     def maximise(
         self,
@@ -136,13 +141,13 @@ class HMM:
         path = self.chain.sample(lengths, generator)
         return self.emission.sample(path, generator), path
 
-    def _evidence(self, view: View) -> Evidence:
+    def _evidence(self, view: View, room: Room) -> Evidence:
         if view.labels is None:
-            return self.emission.evidence(view.features)
+            return self.emission.evidence(view.features, room)
         return relative(self._logs(view, slice(None)))
 
-    def _logs(self, view: View, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
-        logs = self.emission.log_density(view.features[..., rows])
+    def _logs(self, view: View, rows: NDArray[np.intp] | slice, room: Room = FRESH) -> NDArray[np.float64]:
+        logs = self.emission.log_density(view.features[..., rows], room)
         if view.labels is not None:
             labels = view.labels[rows]
             known = labels != UNKNOWN

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from discreet.models.room import FRESH, Room
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -138,24 +140,35 @@ class Reach:
 
 
 class Walk(NamedTuple):
-    """p_t and s_t (..., N, F) in time order, and the logarithm of all that columns were divided by (..., S).
+    """p_t and s_t (..., N, F) in time order, and what columns were divided by on the way.
 
-    The columns of ``scale`` are in the order of the blocks: longest sequence first.
+    ``scale`` (..., S) is the logarithm of all divisors together, ``least`` (..., S) the smallest of them, at
+    most 1; both in the order of the blocks, longest sequence first.
     """
 
     predicted: NDArray[Any]
     states: NDArray[Any]
     scale: NDArray[np.float64]
+    least: NDArray[np.float64]
 
 
 def walk(
-    semiring: Semiring, start: NDArray[Any], matrix: NDArray[Any], evidence: NDArray[Any], pack: Pack
+    semiring: Semiring,
+    start: NDArray[Any],
+    matrix: NDArray[Any],
+    evidence: NDArray[Any],
+    pack: Pack,
+    room: Room = FRESH,
 ) -> Walk:
     """Walk all sequences of a pack from ``start`` (..., N), with evidence (..., N, F) in time order.
 
     Leading dimensions, the same for all, are walks of their own side by side (forwards and backwards).
+    Floats are written into arrays of ``room``.
     """
-    predicted, states = np.empty_like(evidence), np.empty_like(evidence)
+    if evidence.dtype != np.float64:
+        room, predicted, states = FRESH, np.empty_like(evidence), np.empty_like(evidence)
+    else:
+        predicted, states = room.take("predicted", *evidence.shape), room.take("states", *evidence.shape)
     taken: list[NDArray[Any]] = []
     before = 0
     for step, (width, at) in enumerate(zip(pack.widths, pack.starts, strict=False)):
@@ -169,19 +182,26 @@ def walk(
         if (top := semiring.rescale(step, now)) is not None:
             taken.append(top)
         before = at
-    return Walk(predicted, states, _log_scale(taken, (*evidence.shape[:-2], pack.widths[0])))
+    divisors = np.ones((len(taken) + 1, *evidence.shape[:-2], pack.widths[0]))
+    for row, top in zip(divisors, taken, strict=False):
+        row[..., : top.shape[-1]] = top[..., 0, :]
+    return Walk(predicted, states, np.log(divisors).sum(axis=0), divisors.min(axis=0))
 
 
 def trace_back(states: NDArray[Any], matrix: NDArray[Any], pack: Pack) -> NDArray[np.intp]:
     """The best path (F,) in time order, from the states (N, F) of a walk in `Max`; of equals, the first."""
     path = np.empty(states.shape[-1], dtype=np.intp)
-    following = np.empty(0, dtype=np.intp)
+    columns = np.ascontiguousarray(matrix.T)
+    following, going = path[:0], 0
     for width, at in zip(reversed(pack.widths), reversed(pack.starts[:-1]), strict=True):
-        here, going = states[:, at : at + width], len(following)
         choice = path[at : at + width]
-        choice[:going] = (here[:, :going] + matrix[following].T).argmax(axis=0)
-        choice[going:] = here[:, going:].argmax(axis=0)
-        following = choice
+        if going:
+            joint = columns.take(following, axis=1)
+            joint += states[:, at : at + going]
+            joint.argmax(axis=0, out=choice[:going])
+        if going < width:
+            choice[going:] = states[:, at + going : at + width].argmax(axis=0)
+        following, going = choice, width
     return path
 
 
@@ -191,10 +211,3 @@ def log_sum(values: NDArray[Any], axis: int) -> NDArray[Any]:
     safe = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(values - safe).sum(axis=axis)) + safe.squeeze(axis)
-
-
-def _log_scale(taken: list[NDArray[Any]], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    scale = np.ones((len(taken), *shape))
-    for row, top in zip(scale, taken, strict=True):
-        row[..., : top.shape[-1]] = top[..., 0, :]
-    return np.log(scale).sum(axis=0)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from experiments.digits import read_digits
 from hmmlearn import hmm as peers
 
 from benchmarks.clock import race
@@ -25,7 +26,6 @@ from discreet.models.categorical import Categorical
 from discreet.models.chain import Chain
 from discreet.models.hmm import HMM
 from discreet.models.sequences import pack_sequences
-from experiments.digits import read_digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -80,14 +80,17 @@ class Logits:
 
     @staticmethod
     def of(tables: Tables, fixed: NDArray[np.bool_] | None = None) -> Logits:
-        """The coordinates of models like this one; ``fixed`` marks entries of `Tables.flat`, zeros are fixed."""
+        """The coordinates of models like this one; ``fixed`` marks entries of `Tables.flat`, zeros are
+        fixed."""
         values, owners = tables.flat(), _row_numbers(tables)
         free = values > 0 if fixed is None else (values > 0) & ~fixed
         alone = np.bincount(owners, weights=free)[owners] < 2  # one free entry has no freedom
         places = np.flatnonzero(free & ~alone)
         taken = np.bincount(owners, weights=np.where(free & ~alone, 0.0, values))
         _, rows, numbers = np.unique(owners[places], return_index=True, return_inverse=True)
-        return Logits(tables, places, rows, numbers, 1 - taken[owners[places]])
+        return Logits(
+            tables, places, rows, numbers, np.asarray(1.0 - taken[owners[places]], dtype=np.float64)
+        )
 
     @property
     def size(self) -> int:

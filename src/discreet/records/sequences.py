@@ -37,7 +37,8 @@ _LIMIT_BYTES = 8 * 2**30
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SequenceChunk:
-    """Whole sequences: ``rows`` (F, ...) stacked, ``lengths`` (S,), ``weights`` (S,), ``states`` (F,) or None.
+    """Whole sequences: ``rows`` (F, ...) stacked, ``lengths`` (S,), ``weights`` (S,), ``states`` (F,) or
+    None.
 
     **Reveals** the sequences themselves: only map functions see it.
     """

@@ -175,7 +175,7 @@ def test_removing_one_row_removes_that_rows_integers_and_nothing_else(floor: flo
 
 
 def test_the_tests_above_notice_a_product_that_depends_on_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = kernel.multiply  
+    honest = kernel.multiply
 
     def careless(left: Any, right: Any, out: Any) -> Any:
         product = honest(left, right, out)

@@ -1,7 +1,8 @@
 """What is believed about the parameters after some noisy answers, and what a model expects of an answer.
 
-A round releases R = sum over sequences of psi(x) + noise, where psi is the bounded answer to a `ScoreQuestion`
-put at the coordinates c. To first order around c, with theta the most likely parameters of the data,
+A round releases R = sum over sequences of psi(x) + noise, where psi is the bounded answer to a
+`ScoreQuestion` put at the coordinates c. To first order around c, with theta the most likely parameters of
+the data,
 
     R = sum_b n_b (m_b + J_b (theta - c)) + noise       m_b = E[psi],  J_b = E[psi s'] = dE[psi] / d theta
 
@@ -9,9 +10,10 @@ for n_b sequences of length class b. Expectations are those of the model at c: t
 sequences drawn from it, which costs nothing, since the model is made of releases alone. (Unbounded answers
 have mean zero, so m is estimated from what the bound takes away, with little error.)
 
-Every release is therefore a linear measurement of theta with known noise. They are put together with a prior
-N(skeleton, spread^2) by least squares; the spread is that for which the releases are likeliest. Far from c the linear form is wrong by about the square of the
-distance; a release counts the less for it the further away the estimate has moved from where it was asked.
+Every release is therefore a linear measurement of theta with known noise. They are put together with a
+prior N(skeleton, spread^2) by least squares; the spread is that for which the releases are likeliest. Far
+from c the linear form is wrong by about the square of the distance; a release counts the less for it the
+further away the estimate has moved from where it was asked.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST", "Belief", "Crowd", "Expectation", "ask", "shortened"]
 
 SPREADS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
-"""How far a logit may be from the skeleton, as a standard deviation: the releases say which fits them best."""
+"""How far a logit may be from the skeleton, as a standard deviation: the releases say which fits them
+best."""
 
 KEPT = 0.7
 """The share of expected answers that the bound leaves as they are."""
@@ -45,7 +48,8 @@ CURVE = 2.0
 """How wrong a linear measurement is: the relative error at distance one."""
 
 STEP = 1.0
-"""The longest step of a round, and the unit of distance: what 20 rows of the model tell apart, in deviations."""
+"""The longest step of a round, and the unit of distance: what 20 rows of the model tell apart, in
+deviations."""
 
 _UNIT_ROWS = 20
 LONGEST = 256
@@ -105,7 +109,7 @@ class _Measured:
         step = theta - self.place
         far = step @ self.information @ step  # the square of a distance
         bent = CURVE**2 * far * float(np.sum((self.slope @ step) ** 2)) / len(self.answer)
-        return 1 / (self.deviation**2 + bent)
+        return 1 / (self.deviation**2 + float(bent))
 
 
 @dataclass
@@ -142,8 +146,9 @@ class Belief:
         """The most likely coordinates when every measurement is trusted as far as it is valid at theta.
 
         With A = sum G' G / var and b = sum G' r / var for the residuals r at the prior, the estimate is
-        prior + (A + I / spread^2)^-1 b, and twice the logarithm of the releases' likelihood is, up to a constant,
-        sum_i b_i^2 / (l_i + spread^-2) - log(1 + spread^2 l_i)    in the directions of A, with its values l_i.
+        prior + (A + I / spread^2)^-1 b, and twice the logarithm of the releases' likelihood is, up to a
+        constant, sum_i b_i^2 / (l_i + spread^-2) - log(1 + spread^2 l_i)    in the directions of A, with
+        its values l_i.
         """
         precision, pull = np.zeros((len(theta), len(theta))), np.zeros(len(theta))
         for one in self._measured:

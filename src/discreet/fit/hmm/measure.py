@@ -1,14 +1,15 @@
 """What every sequence is asked in a round, and the exact sum of the bounded answers.
 
-A question turns the sequences of a pack into vectors (P, S), one column a sequence. Whatever the vectors are,
-a column is scaled down to norm ``limit`` at most, multiplied by the weight of its sequence (at most 1, and at
-most ``per_person`` together for one person), and cut off towards zero to whole multiples of ``limit`` 2**-30.
-Cutting off only shrinks, and the scaling factor is rounded down by 2**-30, far more than the relative error
-of the norm; so by the triangle inequality one person changes the sum by at most ``per_person * limit``, in the
-norm that was chosen, exactly and whatever their sequences are. Sums of integers are exact.
+A question turns the sequences of a pack into vectors (P, S), one column a sequence. Whatever the vectors
+are, a column is scaled down to norm ``limit`` at most, multiplied by the weight of its sequence (at most 1,
+and at most ``per_person`` together for one person), and cut off towards zero to whole multiples of
+``limit`` 2**-30. Cutting off only shrinks, and the scaling factor is rounded down by 2**-30, far more than
+the relative error of the norm; so by the triangle inequality one person changes the sum by at most
+``per_person * limit``, in the norm that was chosen, exactly and whatever their sequences are. Sums of
+integers are exact.
 
-**A sequence's integers depend on that sequence alone.** Everything on the way to them is arithmetic element by
-element, a sum over the rows of one sequence, or a product of `discreet.fit.steady`.
+**A sequence's integers depend on that sequence alone.** Everything on the way to them is arithmetic element
+by element, a sum over the rows of one sequence, or a product of `discreet.fit.steady`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,18 @@ if TYPE_CHECKING:
     from discreet.records.engine import Engine
     from discreet.records.sequences import SequenceChunk, Sequences
 
-__all__ = ["SUMS", "Census", "CountQuestion", "Norm", "Question", "ScoreQuestion", "flat_counts", "measure", "norms", "usual_norm"]
+__all__ = [
+    "SUMS",
+    "Census",
+    "CountQuestion",
+    "Norm",
+    "Question",
+    "ScoreQuestion",
+    "flat_counts",
+    "measure",
+    "norms",
+    "usual_norm",
+]
 
 Norm = Literal["l1", "l2"]
 
@@ -49,8 +61,15 @@ _FRAMES = 2**15
 class Question(Protocol):
     """What a round asks. All of it was fixed before the round: it is public."""
 
-    limit: float
-    norm: Norm
+    @property
+    def limit(self) -> float:
+        """What the norm of an answer is bounded to."""
+        ...
+
+    @property
+    def norm(self) -> Norm:
+        """Which norm that is."""
+        ...
 
     @property
     def size(self) -> int:
@@ -62,9 +81,7 @@ class Question(Protocol):
         """How many numbers are held for one sequence while it is asked."""
         ...
 
-    def answers(
-        self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None
-    ) -> NDArray[np.float64]:
+    def answers(self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None) -> NDArray[np.float64]:
         """The answers of the sequences of a pack, (P, S), before they are bounded."""
         ...
 
@@ -95,9 +112,7 @@ class Census:
         """The answer itself."""
         return self.size
 
-    def answers(
-        self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None
-    ) -> NDArray[np.float64]:
+    def answers(self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None) -> NDArray[np.float64]:
         """One, and the share of its class that each length fills."""
         made = np.zeros((self.size, len(pack.lengths)))
         made[0] = 1
@@ -125,9 +140,7 @@ class CountQuestion:
         """Counts twice."""
         return 2 * self.size
 
-    def answers(
-        self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None
-    ) -> NDArray[np.float64]:
+    def answers(self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None) -> NDArray[np.float64]:
         """The scaled counts."""
         return flat_counts(self.model, rows, pack, states) * self.scales[:, None]
 
@@ -156,9 +169,7 @@ class ScoreQuestion:
         """Counts, the score, and the answer."""
         return 3 * len(self.logits.tables.flat()) + self.size
 
-    def answers(
-        self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None
-    ) -> NDArray[np.float64]:
+    def answers(self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None) -> NDArray[np.float64]:
         """The whitened scores."""
         score = self.logits.score(flat_counts(self.model, rows, pack, states), self.shares)
         made = np.empty((self.size, score.shape[1]))

@@ -1,8 +1,8 @@
 """How many rounds a private fit of a hidden Markov model makes, and what part of the budget each one gets.
 
-Everything here is fixed by the request before a sequence is read; the constants were chosen on dice models and
-random models of several sizes (`docs/decisions/0015-scores-instead-of-counts.md`), and the outcome is flat
-around them. The first release is always a census: how many sequences there are, of which lengths.
+Everything here is fixed by the request before a sequence is read; the constants were chosen on dice models
+and random models of several sizes (`docs/decisions/0015-scores-instead-of-counts.md`), and the outcome is
+flat around them. The first release is always a census: how many sequences there are, of which lengths.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ CENSUS = {"gaussian": 0.04, "laplace": 0.1}  # the census's part of the budget
 LATER = {"gaussian": 1.1, "laplace": 1.3}  # each round gets this much more than the one before
 ROUNDS = {
     "score": {"gaussian": 16, "laplace": 4},
-    "labelled": {"gaussian": 3, "laplace": 2},
+    "labelled": {"gaussian": 4, "laplace": 2},
     "iterate": {"gaussian": 12, "laplace": 4},
     "moments": {"gaussian": 1, "laplace": 1},
 }
 LABELS = {
     "score": "scores",
-    "labelled": "scores of known paths",
+    "labelled": "counts and scores of known paths",
     "iterate": "expected counts",
     "moments": "windows",
 }

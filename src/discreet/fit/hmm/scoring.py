@@ -1,18 +1,17 @@
 """Private fit of a hidden Markov model by its score: a few noisy Newton steps instead of many of EM.
 
-**Reveals** one noisy vector a round, and nothing else. **Costs** one event a round, fixed before the sequences
-are read. **Trusts** the curator.
+**Reveals** one noisy vector a round, and nothing else. **Costs** one event a round, fixed before the
+sequences are read. **Trusts** the curator.
 
 EM asks every round for expected counts, whose norm grows with the length of a sequence, and needs tens of
 rounds where states are hard to tell apart. The score of a sequence has mean zero at the optimum, its
 covariance is the information I, and one Newton step with it is worth many rounds of EM. In coordinates in
-which I is the identity a sequence's score has norm about sqrt(number of parameters), *whatever its length*, so
-noise with deviation sigma times that norm spoils the estimate by sigma^2 p / n^2 of what one sequence tells:
-less than what the data themselves leave open as soon as n is some multiple of sigma^2 p. Everything else that a
-Newton step needs (information, the effect of the bound) is computed from the released model itself, and all
-releases are put together by least squares (`discreet.fit.hmm.belief`), so no part of the budget is wasted.
-
-With known paths the same is done with the scores of these, which are those of plain counts.
+which I is the identity a sequence's score has norm about sqrt(number of parameters), *whatever its length*,
+so noise with deviation sigma times that norm spoils the estimate by sigma^2 p / n^2 of what one sequence
+tells: less than what the data themselves leave open as soon as n is some multiple of sigma^2 p. Everything
+else that a Newton step needs (information, the effect of the bound) is computed from the released model
+itself, and all releases are put together by least squares (`discreet.fit.hmm.belief`), so no part of the
+budget is wasted.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.measure import Norm, Question
     from discreet.fit.hmm.task import Payment, Task
     from discreet.models.logits import Tables
+    from discreet.randomness import Generator
 
-__all__ = ["fit_scores", "length_classes", "release_answers"]
+__all__ = ["SOFT", "fit_scores", "length_classes", "release_answers", "step_scores"]
 
 
 SOFT = 0.1
@@ -50,14 +50,31 @@ def fit_scores(
     census = Census(length_classes(task.max_length), norm)
     noisy, deviation = release_answers(task, census, events[0], payment)
     crowd = Crowd.from_census(census.tops, noisy, deviation)
+    drawing = generator(payment.bits)
+    return step_scores(task, tables, fixed, crowd, norm, drawing, events[1:], payment)
+
+
+def step_scores(
+    task: Task,
+    tables: Tables,
+    fixed: NDArray[np.bool_] | None,
+    crowd: Crowd,
+    norm: Norm,
+    drawing: Generator,
+    events: tuple[Event, ...],
+    payment: Payment,
+    *,
+    soft: float = SOFT,
+) -> Tables:
+    """A release of scores for each event, from ``tables`` mixed with ``soft`` of uniform rows."""
     logits = Logits.of(tables, fixed)
-    start = logits.soften(logits.flatten(tables), SOFT)
-    belief, drawing = Belief(logits, start), generator(payment.bits)
-    for index, event in enumerate(events[1:], start=1):
+    belief = Belief(logits, logits.soften(logits.flatten(tables), soft))
+    done = len(payment.account.guarantee.events) - len(events)
+    for index, event in enumerate(events, start=1):
         expected = ask(belief, crowd, norm, drawing, labelled=task.sequences.labelled)
         noisy, deviation = release_answers(task, expected.question, event, payment)
         belief.learn(expected, noisy, deviation)
-        task.report(index + 1, len(events))
+        task.report(done + index, done + len(events))
     return belief.tables
 
 

@@ -28,6 +28,7 @@ class Task:
 
     sequences: Sequences
     max_length: int
+    dimension: int = 1
     per_person: float = 1.0
     engine: Engine | None = None
     progress: Callable[[int, int], None] | None = None

@@ -1,12 +1,13 @@
 """Private fit from one release: how often each short window of symbols occurs.
 
-**Reveals** the noisy window counts, and nothing else: whoever has them can fit any model for free. **Costs** one
-event after the census. **Trusts** the curator.
+**Reveals** the noisy window counts, and nothing else: whoever has them can fit any model for free.
+**Costs** one event after the census. **Trusts** the curator.
 
-A model is fitted to the counts by matching what it expects of them, clipping included: the same expectations by
-drawing from the model as in `discreet.fit.hmm.belief`, taken anew at every step until the fit rests. A count's
-variance is that of its noise plus that of the drawing of the data, so rare windows do not pull too hard. What
-is left between this and `scoring` is what windows of this length do not tell about slow changes of state.
+A model is fitted to the counts by matching what it expects of them, clipping included: the same
+expectations by drawing from the model as in `discreet.fit.hmm.belief`, taken anew at every step until the
+fit rests. A count's variance is that of its noise plus that of the drawing of the data, so rare windows do
+not pull too hard. What is left between this and `scoring` is what windows of this length do not tell about
+slow changes of state.
 """
 
 from __future__ import annotations
@@ -65,9 +66,7 @@ class WindowQuestion:
         """Counts twice."""
         return 2 * self.size
 
-    def answers(
-        self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None
-    ) -> NDArray[np.float64]:
+    def answers(self, rows: NDArray[Any], pack: Pack, states: NDArray[np.intp] | None) -> NDArray[np.float64]:
         """The counts of each sequence; one that is shorter than a window has none."""
         symbols = rows[pack.rows].reshape(-1).astype(np.int64)
         codes, left = np.zeros(len(symbols), dtype=np.int64), pack.lengths[pack.owners]
@@ -122,16 +121,19 @@ def _match(
     drawing: Generator,
 ) -> NDArray[np.float64]:
     """The coordinates whose expected answer is nearest to the noisy one, by Gauss-Newton steps."""
-    theta, settled = prior, list[np.ndarray]()
+    theta, settled = prior, list[Any]()
     for step in range(STEPS):
         mean, slope, spread, information = _expect(logits, theta, question, crowd, drawing)
         weights = 1 / (deviation**2 + spread)
         precision = (slope.T * weights) @ slope + np.eye(len(theta)) / SPREAD**2
         pull = slope.T @ (weights * (noisy - mean)) + (prior - theta) / SPREAD**2
-        theta = theta + shortened(np.linalg.solve(precision, pull), information)
+        move = np.asarray(np.linalg.solve(precision, pull), dtype=np.float64)
+        theta = theta + shortened(move, information)
         if step >= STEPS // 2:
             settled.append(theta)
-    return np.mean(settled, axis=0)  # the drawing of each step is an error of its own
+    return np.asarray(
+        np.mean(settled, axis=0), dtype=np.float64
+    )  # the drawing of each step is an error of its own
 
 
 def _expect(

@@ -12,12 +12,12 @@ float64 holds it exactly, in whatever order BLAS adds.
 
 **A row's integers depend on that row alone.** The first product is rounded, and BLAS rounds a column
 otherwise when it stands in the ragged end of a matrix, or alone. So blocks always have the same width, and
-the last one is filled up: then every column sees the same operations wherever it stands, which `discreet.fit.steady`
-tries out before it relies on it. All else before floor is arithmetic element by element, with two exceptions.
-Sums over components that are made for some columns only go component by component (`add_rows`). And the test
-that says which rows are surely not clipped is so cautious that the others get the same factor, bit for bit,
-where they are not clipped either. So totals are exactly sums over rows of integers of each row, on machines
-of one kind: kinds of processors differ in the last bit of exp.
+the last one is filled up: then every column sees the same operations wherever it stands, which
+`discreet.fit.steady` tries out before it relies on it. All else before floor is arithmetic element by
+element, with two exceptions. Sums over components that are made for some columns only go component by
+component (`add_rows`). And the test that says which rows are surely not clipped is so cautious that the
+others get the same factor, bit for bit, where they are not clipped either. So totals are exactly sums over
+rows of integers of each row, on machines of one kind: kinds of processors differ in the last bit of exp.
 
 **The bound.** `Scales.cost` is the norm of a row's contribution as `fit.mixture.measure` releases it: it
 depends on the responsibilities and on t_k = |z_k|^2, the squared length of the rounded row in component k's

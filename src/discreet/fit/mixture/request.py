@@ -117,14 +117,12 @@ def plan(wanted: Request, dimension: int) -> Plan:
         )
     if not (wanted.plain and wanted.bounds is None and wanted.radius is None):
         region = declare_region(dimension, bounds=wanted.bounds, radius=wanted.radius, center=wanted.center)
-    pairs = dimension * (dimension + 1) // 2 if wanted.covariance_type in ("full", "tied") else dimension
-    numbers_kept = wanted.n_components * (1 + dimension + 2 * pairs)
-    if numbers_kept > LARGEST:
+    if wanted.n_components * (1 + dimension) ** 2 > LARGEST:  # full matrices are kept for every type
         raise TooLargeError(
             "a mixture this large does not fit into memory",
             got=f"{wanted.n_components} components in {dimension} columns",
-            wanted=f"components * (1 + columns + 2 pairs of columns) <= {LARGEST}",
-            remedy="Use fewer components or columns, or covariance_type='diag'.",
+            wanted=f"components * (1 + columns)^2 <= {LARGEST:,}",
+            remedy="Use fewer components or columns.",
         )
     schedule, events = _price(wanted)
     guarantee = Guarantee(

@@ -120,6 +120,27 @@ def test_every_module_that_documents_name_exists() -> None:
             assert (ROOT / name).exists(), f"{name_of(path)} mentions {name}"
 
 
+def test_every_room_that_the_source_names_exists() -> None:
+    """`fit.mixture.kernel` or `gaussian.pure_mu` in a docstring: a file, and a name in it if one follows."""
+    files = [path for path in tracked() if path.suffix == ".py" and "src" in path.parts]
+    rooms = {
+        path.relative_to(ROOT / "src" / "discreet").parts[0]
+        for path in files
+        if path.parent.name != "discreet"
+    }
+    stems = {path.stem: path for path in files}
+    for path in files:
+        for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", path.read_text()):
+            first, *rest = name.split(".")
+            if first in rooms:
+                place = ROOT / "src" / "discreet" / "/".join([first, *rest])
+                assert place.is_dir() or place.with_suffix(".py").exists(), f"{name_of(path)} names {name}"
+            elif first in stems:
+                assert re.search(rf"\b{rest[-1]}\b", stems[first].read_text()), (
+                    f"{name_of(path)} names {name}"
+                )
+
+
 def test_no_path_of_a_machine_and_no_registry_is_committed() -> None:
     hosts = re.compile(r"files\.pythonhosted|pypi\.org|index-url|find-links|registry\.npmjs")
     places = re.compile("/" + "work/|/" + r"home/[a-z]+/|/" + "root/")

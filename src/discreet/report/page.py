@@ -116,7 +116,7 @@ def _explained(paper: Paper) -> str:
     if len(paper.pairs) == 1:
         parts.append("Numbers are those of the table below.")
     if paper.declared:
-        parts.append("A dotted line is the declared region.")
+        parts.append("A dotted line, where there is one, is the border of the declared region.")
     if len(paper.columns) > 4:
         parts.append(f"Two columns of {len(paper.columns)} are shown; the table has them all.")
     return " ".join(parts)

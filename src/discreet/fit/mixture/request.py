@@ -218,7 +218,7 @@ def _delta(wanted: Request) -> float | None:
 
 def _whole(name: str, value: object, low: int) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
-        raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
+        raise ParameterError(f"{name} must be a whole number", got=value, wanted=f"{low} or more")
 
 
 def _number(name: str, value: object, *, low: float, high: float = 1e300) -> None:

@@ -155,9 +155,9 @@ SHA-256 of the tensors: `{digest}`
 
 
 def _plain(name: str) -> str:
-    """A column name that cannot pass for Markdown."""
+    """Words, in which the name of a column cannot pass for Markdown or HTML."""
     return "".join(letter if letter.isprintable() and letter not in "`<>" else "?" for letter in name)
 
 
 def _paragraphs(words: str) -> str:
-    return "\n\n".join(words.splitlines())
+    return "\n\n".join(map(_plain, words.splitlines()))

@@ -143,7 +143,8 @@ def _promise(paper: Paper) -> str:
         if not colon or name in ("WARNING", "Noise"):
             continue  # the banner and the table below say it
         entries.append(f"<dt>{escape(name)}</dt><dd>{escape(text[:1].upper() + text[1:])}</dd>")
-    return f'<h2>What is promised</h2>\n<dl class="card promise">{"".join(entries)}</dl>'
+    title = "What is promised" if paper.guarantee.private else "Nothing is promised"
+    return f'<h2>{title}</h2>\n<dl class="card promise">{"".join(entries)}</dl>'
 
 
 def _bought(paper: Paper) -> str:

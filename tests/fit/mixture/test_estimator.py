@@ -261,6 +261,12 @@ def test_the_plain_fit_is_marked_and_not_charged() -> None:
     assert model.guarantee_.events == ()
 
 
+@pytest.mark.parametrize("change", [{"epsilon": INF}, {"random_state": 1}])
+def test_whoever_sees_a_result_that_is_not_private_must_be_trusted(change: dict[str, Any]) -> None:
+    assert "everybody who sees the result" in private(**change).plan(2).trusts
+    assert "nobody who only sees the result" in private().plan(2).trusts
+
+
 def test_an_unfitted_model_says_so() -> None:
     with pytest.raises(NotFittedError, match="not fitted"):
         private().predict(blobs())

@@ -157,7 +157,10 @@ def _price(wanted: Request) -> tuple[Schedule | None, tuple[Event, ...]]:
 
 
 def _trusted(wanted: Request) -> str:
-    if wanted.method == "input" and not wanted.plain:
+    if wanted.plain or wanted.bits.seeded:
+        knowing = "" if wanted.plain else " and may guess the seed"
+        return f"whoever runs the fit, who sees the rows; and everybody who sees the result{knowing}"
+    if wanted.method == "input":
         return (
             "whoever runs the fit, who sees the rows here; but nobody who sees the noisy rows: noise is "
             "added to each row by itself, as its owner could do"

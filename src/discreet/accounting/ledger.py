@@ -148,7 +148,7 @@ class Ledger:
         if len(found) == 2:
             raise ParameterError(
                 f"the data set {dataset!r} has a budget per row and one per person",
-                wanted='unit="row" or "person"',
+                wanted='unit="row" or unit="person"',
             )
         return found[0] if found else _find(book, dataset, "person")
 

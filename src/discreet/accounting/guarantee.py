@@ -232,7 +232,7 @@ def _odds(epsilon: float) -> str:
 def _chance(delta: float) -> str:
     if delta == 0:
         return ", without exception (delta is 0)"
-    return f", except with probability delta = {delta:g} (1 in {1 / delta:,.0f})"
+    return f", give or take a probability of delta = {delta:g} (1 in {1 / delta:,.0f})"
 
 
 def _best_guess(epsilon: float, delta: float) -> str:

@@ -7,6 +7,7 @@ a blink. A refused request ends with exit code 2, other errors with 1, an interr
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -60,5 +61,10 @@ app.command("demo")(demo.demo)
 def main() -> None:
     """Run the command line; what goes wrong inside is told without any value of the data."""
     sys.excepthook = forget_values
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, TextIOWrapper
+        ):  # a terminal without our letters gets question marks, not a crash
+            stream.reconfigure(errors="replace")
     # not app(): it would put a hook of its own in the place of ours
     get_command(app)(prog_name="discreet")

@@ -35,11 +35,12 @@ def new(
     ] = None,
     json: _Json = False,
 ) -> None:
-    """Set a budget, in a new ledger or in one that is there. It is set once.
+    r"""Set a budget, in a new ledger or in one that is there. It is set once.
 
     For example:
 
-      discreet ledger new city.ledger --dataset checkins --unit person --epsilon 3 --delta 1e-6
+      discreet ledger new city.ledger --dataset checkins \
+        --unit person --epsilon 3 --delta 1e-6
     """
     from discreet.jobs import new_budget
 

@@ -442,7 +442,7 @@ def test_slack_covers_the_error_of_squared_lengths(shape: Any) -> None:
 def test_cost_is_never_less_than_what_a_row_adds(
     seed: int, dimension: int, components: int, kind: Any, norm: Any
 ) -> None:
-    """The formulas of `fit.scales` against the vector itself."""
+    """The formulas of `fit.mixture.scales` against the vector itself."""
     draw = np.random.default_rng(seed)
     layout = Layout(components, Pairs.of(kind, dimension), Scales.choose(dimension, kind, norm))
     shares = draw.dirichlet(np.full(components, 0.3))

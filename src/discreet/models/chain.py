@@ -312,7 +312,7 @@ def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack) -> Smoothe
     possible = np.isfinite(likelihood)
     safe = np.where(possible, likelihood, 0.0)[pack.owners]
     shares = np.exp(forward + following - safe)
-    shares /= np.maximum(shares.sum(axis=0), _TRUST)
+    shares /= np.maximum(add_states(shares), _TRUST)
     inner = np.ones(pack.frames, dtype=bool)
     inner[pack.firsts] = False
     steps = np.zeros((len(pack.lengths), chain.states, chain.states))

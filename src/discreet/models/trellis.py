@@ -33,7 +33,18 @@ if TYPE_CHECKING:
 
     Multiply = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 
-__all__ = ["LogSum", "Max", "Reach", "Semiring", "Sum", "Walk", "log_sum", "trace_back", "walk"]
+__all__ = [
+    "LogSum",
+    "Max",
+    "Reach",
+    "Semiring",
+    "Sum",
+    "Walk",
+    "add_lines",
+    "log_sum",
+    "trace_back",
+    "walk",
+]
 
 _LEAST = 1e-300  # what a column is divided by at least: zeros stay zeros
 _TENSOR = 2**17  # numbers of a product that is made in one piece
@@ -210,4 +221,16 @@ def log_sum(values: NDArray[Any], axis: int) -> NDArray[Any]:
     top = np.maximum.reduce(values, axis=axis, keepdims=True)
     safe = np.where(np.isneginf(top), 0.0, top)
     with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - safe).sum(axis=axis)) + safe.squeeze(axis)
+        return np.log(add_lines(np.exp(values - safe), axis)) + safe.squeeze(axis)
+
+
+def add_lines(values: NDArray[Any], axis: int = 0) -> NDArray[Any]:
+    """The sum along an axis, one line after the other: the same bits wherever a column stands.
+
+    numpy adds in another order where there is only one column.
+    """
+    lines = np.moveaxis(values, axis, 0)
+    total = lines[0].copy()
+    for line in lines[1:]:
+        total += line
+    return total

@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import TooLargeError
+from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.hmm.counts import fit_counts
 from discreet.fit.hmm.labelled import fit_labelled
 from discreet.fit.hmm.points import fit_points
 from discreet.fit.hmm.scoring import fit_scores
 from discreet.fit.hmm.task import Task
-from discreet.fit.hmm.windows import fit_windows
+from discreet.fit.hmm.windows import fit_windows, window_length
+from discreet.mechanisms.noise import plan_noise
 from discreet.models.categorical import Categorical
-from discreet.models.gaussian import Gaussian, Lens, unpack_covariances
+from discreet.models.gaussian import Gaussian, Lens, check_covariances, unpack_covariances
 from discreet.models.hmm import HMM
 from discreet.models.logits import Tables
 from discreet.models.moments import Frame
 from discreet.records.sequences import hold_sequences
+from discreet.statistic import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +34,12 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Payment
     from discreet.models.chain import Chain
 
-__all__ = ["check_room", "fit_private_points", "fit_private_symbols", "hold"]
+__all__ = ["check_noise", "check_room", "declared_frame", "fit_private_points", "fit_private_symbols", "hold"]
 
 _FITS = {"score": fit_scores, "labelled": fit_labelled, "iterate": fit_counts, "moments": fit_windows}
 _LIMIT_BYTES = 4 * 2**30
 _WALKS = 10  # arrays (states, rows) that are held for the longest sequence
+_WIDEST = 1e12  # declared variances: this times the region's, or its inverse, at most
 
 
 def check_room(wanted: Request, dimension: int) -> None:
@@ -52,6 +55,17 @@ def check_room(wanted: Request, dimension: int) -> None:
             wanted=f"about {_LIMIT_BYTES // 2**30} GiB at most for the longest sequence",
             remedy="Declare a smaller max_length: longer sequences are cut.",
         )
+
+
+def check_noise(wanted: Request, planned: Plan, dimension: int) -> None:
+    """Refuse a plan whose noise is too large to be drawn exactly, before any of it is drawn."""
+    states, features = wanted.n_states, 1 + dimension + dimension * (dimension + 1) // 2
+    size = states * (1 + states + (features if wanted.family == "gaussian" else wanted.n_symbols))
+    if planned.method == "moments":
+        size = wanted.n_symbols ** window_length(wanted.n_symbols, wanted.max_length or 1)
+    units = wanted.sequences_per_person * 2.0**30
+    loudest = max(planned.guarantee.events, key=lambda event: event.noise)
+    plan_noise(Statistic(np.zeros(size, dtype=object), 1.0, units, units, loudest.label), loudest)
 
 
 def hold(
@@ -98,6 +112,7 @@ def fit_private_symbols(task: Task, start: HMM, planned: Plan, skeleton: Skeleto
 def fit_private_points(
     task: Task,
     chain: Chain,
+    start: Frame | None,
     planned: Plan,
     skeleton: Skeleton,
     wanted: Request,
@@ -105,14 +120,13 @@ def fit_private_points(
     payment: Payment,
 ) -> HMM:
     """A model of points; the covariance floor holds in the coordinates of the data."""
-    start = _frame(skeleton, wanted, region)
     fitted = fit_points(
         task,
         chain,
         start,
         dict(skeleton.fixed),
         wanted.covariance_type,
-        wanted.min_covar / float(np.max(region.scale)) ** 2,
+        max(wanted.min_covar / float(np.max(region.scale)) ** 2, 1 / _WIDEST),
         region.reach,
         planned.guarantee.events,
         payment,
@@ -131,16 +145,27 @@ def fit_private_points(
     )
 
 
-def _frame(skeleton: Skeleton, wanted: Request, region: Region) -> Frame | None:
+def declared_frame(skeleton: Skeleton, wanted: Request, region: Region) -> Frame | None:
     """The declared Gaussians in unit coordinates; missing covariances are those of the region."""
     if "means" not in skeleton.values:
+        if "covars" in skeleton.values:
+            raise ParameterError(
+                "the skeleton of a private fit has covars, but no means", remedy="Give both, or only means."
+            )
         return None
     means = (skeleton.values["means"] - region.center) / region.scale
     states, dimension = means.shape
     full = np.repeat(np.eye(dimension)[None] * region.reach**2 / dimension, states, axis=0)
     if "covars" in skeleton.values:
         declared = unpack_covariances(skeleton.values["covars"], means, wanted.covariance_type)
-        full = declared / np.outer(region.scale, region.scale)
+        check_covariances(declared, "full")
+        full = declared / region.scale[:, None] / region.scale
+        values = np.linalg.eigvalsh(full) if np.isfinite(full).all() else np.zeros(1)
+        if values.min() < 1 / _WIDEST or values.max() > _WIDEST:
+            raise ParameterError(
+                "a covariance of the skeleton is far too narrow or too wide for the declared region",
+                wanted=f"standard deviations from {_WIDEST**-0.5:g} to {_WIDEST**0.5:g} of its size",
+            )
     return Frame.of(np.full(states, 1 / states), np.clip(means, -1, 1), full)
 
 

@@ -11,7 +11,14 @@ from discreet.accounting.ledger import Ledger
 from discreet.domain import declare_region
 from discreet.errors import ParameterError
 from discreet.fit.hmm.plain import fit_plain
-from discreet.fit.hmm.private import check_room, fit_private_points, fit_private_symbols, hold
+from discreet.fit.hmm.private import (
+    check_noise,
+    check_room,
+    declared_frame,
+    fit_private_points,
+    fit_private_symbols,
+    hold,
+)
 from discreet.fit.hmm.request import plan
 from discreet.fit.hmm.skeleton import read_skeleton
 from discreet.fit.hmm.start import start_categorical, start_gaussian
@@ -69,8 +76,12 @@ def run(
             remedy="Private sequences weigh what sequences_per_person allows.",
         )
     region = _region(wanted, data)
+    frame = None
     if not wanted.plain:
-        check_room(wanted, data.rows.reshape(len(data.rows), -1).shape[1])
+        dimension = data.rows.reshape(len(data.rows), -1).shape[1]
+        check_room(wanted, dimension)
+        check_noise(wanted, planned, dimension)
+        frame = None if region is None else declared_frame(skeleton, wanted, region)
     task = hold(wanted, data, person, region, progress) if not wanted.plain else None
     chain = skeleton.chain(wanted.n_states, wanted.topology)
     start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
@@ -97,8 +108,9 @@ def run(
                 model = fit_private_symbols(task, start, planned, skeleton, payment)
             else:
                 assert region is not None
-                model = fit_private_points(task, chain, planned, skeleton, wanted, region, payment)
-        rounds, converged = len(planned.guarantee.events) - 1, True
+                model = fit_private_points(task, chain, frame, planned, skeleton, wanted, region, payment)
+        drawn = sum(event["drawn"] for event in account.receipt()["plan"])
+        rounds, converged = drawn - 1, True
     account.close(tensor_digest(tensors_of(model)))
     receipt = _receipt(wanted, planned, account, rounds)
     return Outcome(model, planned.guarantee, receipt, rounds, converged)

@@ -65,7 +65,8 @@ def check_noise(wanted: Request, planned: Plan, dimension: int) -> None:
         size = wanted.n_symbols ** window_length(wanted.n_symbols, wanted.max_length or 1)
     units = wanted.sequences_per_person * 2.0**30
     loudest = max(planned.guarantee.events, key=lambda event: event.noise)
-    plan_noise(Statistic(np.zeros(size, dtype=object), 1.0, units, units, loudest.label), loudest)
+    spare = loudest.scaled(4)  # samplers have their own limits, a little lower
+    plan_noise(Statistic(np.zeros(size, dtype=object), 1.0, units, units, loudest.label), spare)
 
 
 def hold(

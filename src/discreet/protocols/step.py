@@ -233,9 +233,8 @@ def describe(value: NDArray[Any] | bytes) -> tuple[str, tuple[int, ...]]:
 
 
 def arrays_of(send: Send, *, copy: bool = True) -> Arrays:
-    """The content of a message as its receiver will see it: contiguous, little-endian and, if copied,
-    read-only.""" return {key: _plain_array(send.name, key, value, copy) for key, value in
-    send.arrays.items()}
+    """The content of a message as its receiver sees it: contiguous, little-endian; read-only if copied."""
+    return {key: _plain_array(send.name, key, value, copy) for key, value in send.arrays.items()}
 
 
 def run_pair(first: Steps[Any], second: Steps[Any], *, record: bool = True) -> tuple[Any, Any, Transcript]:

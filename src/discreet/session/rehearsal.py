@@ -151,7 +151,7 @@ class _Troupe:
         assert pipe is not None
         try:
             return read(pipe)
-        except PeerError:
+        except PeerError as error:
             if self.late:
                 return {"error": _plain(_late(self.longest))}
             return {"error": _plain(error)}

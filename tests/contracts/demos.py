@@ -3,6 +3,7 @@
 import numpy as np
 import rbcl
 
+from discreet.errors import ProtocolError
 from discreet.protocols.step import Limit, Receive, Send, domain
 from discreet.randomness import expand
 
@@ -44,6 +45,8 @@ def points(items, version=1):
 
 
 def blind(secret, group):
+    if not all(rbcl.crypto_core_ristretto255_is_valid_point(point) for point in group):
+        raise ProtocolError("a message holds what is no point of the group")
     return [bytes(rbcl.crypto_scalarmult_ristretto255(secret, point)) for point in group]
 
 

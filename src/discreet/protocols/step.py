@@ -357,7 +357,7 @@ def _plain(name: str) -> np.dtype[Any]:
 def _plain_array(name: str, key: str, value: NDArray[Any] | bytes, copy: bool) -> NDArray[Any] | bytes:
     if isinstance(value, bytes):
         return value
-    if not isinstance(value, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(value, np.ndarray | np.generic):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ProtocolError(
             f"{key!r} of message {name!r} cannot be sent",
             got=type(value).__name__,

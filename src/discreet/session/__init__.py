@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.session.meeting import Outcome, run, take_part
     from discreet.session.plan import Plan
     from discreet.session.receipt import Receipt
     from discreet.session.rehearsal import Part, rehearse
-    from discreet.session.run import Outcome, run, take_part
 
 __all__ = ["Outcome", "Part", "Plan", "Receipt", "rehearse", "run", "take_part"]
 
@@ -21,9 +21,9 @@ _PLACES = {
     "Receipt": "receipt",
     "Part": "rehearsal",
     "rehearse": "rehearsal",
-    "Outcome": "run",
-    "run": "run",
-    "take_part": "run",
+    "Outcome": "meeting",
+    "run": "meeting",
+    "take_part": "meeting",
 }
 
 

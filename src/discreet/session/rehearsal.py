@@ -26,10 +26,10 @@ from discreet import errors
 from discreet.errors import DiscreetError, LateError, ParameterError, PartyError, PeerError
 from discreet.protocols.step import Record, Transcript
 from discreet.randomness import secure, seeded
+from discreet.session.meeting import WHOLE, Outcome, run
 from discreet.session.parcel import pack, read, write
 from discreet.session.plan import Plan
 from discreet.session.receipt import Receipt
-from discreet.session.run import WHOLE, Outcome, run
 from discreet.wire.channel import SILENCE
 from discreet.wire.identity import Home
 from discreet.wire.tls import Place, listen, meet

@@ -157,6 +157,14 @@ class Channel:
         """Wait until the other's role is finished."""
         await self._expect(frame.DONE)
 
+    def confirm(self) -> None:
+        """Say that we have heard that everybody is finished."""
+        self._control(frame.SURE)
+
+    async def confirmed(self) -> None:
+        """Wait until the other has heard it too."""
+        await self._expect(frame.SURE)
+
     async def abort(self, reason: str) -> None:
         """Say that we give up, as far as this is still possible, and end."""
         with suppress(PartyError):

@@ -36,6 +36,7 @@ __all__ = [
     "HELLO",
     "MOST",
     "NAMES",
+    "SURE",
     "Frame",
     "Wish",
     "clean",
@@ -48,13 +49,14 @@ __all__ = [
 MOST = 1 << 20
 """The longest frame, in bytes."""
 
-HELLO, MESSAGE, MORE, DONE, ABORT = range(5)
-_FIELDS = {HELLO: (dict,), MESSAGE: (str, list), MORE: (), DONE: (), ABORT: (str,)}
+HELLO, MESSAGE, MORE, DONE, SURE, ABORT = range(6)
+_FIELDS = {HELLO: (dict,), MESSAGE: (str, list), MORE: (), DONE: (), SURE: (), ABORT: (str,)}
 NAMES = {
     HELLO: "a greeting",
     MESSAGE: "a message",
     MORE: "more of a message",
     DONE: "the end",
+    SURE: "a last word",
     ABORT: "an abort",
 }
 """What the kinds of frames are called in errors."""
@@ -209,7 +211,7 @@ def _parse(header: bytes, number: int) -> tuple[int, tuple[Any, ...]]:
         plain = msgpack.unpackb(header, use_list=True, strict_map_key=True, max_ext_len=0)
     except (ValueError, msgpack.UnpackException, RecursionError):
         plain = None
-    if not isinstance(plain, list) or len(plain) < 2 or plain[0] not in _FIELDS or type(plain[0]) is not int:
+    if not isinstance(plain, list) or len(plain) < 2 or type(plain[0]) is not int or plain[0] not in _FIELDS:
         raise ProtocolError("a frame has no readable header", wanted="kind, number, fields")
     kind, got, *fields = plain
     if type(got) is not int or got != number:

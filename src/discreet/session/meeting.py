@@ -3,8 +3,9 @@
 1. Every party says what it wants to run and with whom (digests of plan, versions, model, parties). If
    anything differs, all stop before the role has been started: no private byte has been touched.
 2. The role's messages are carried. Each must be the one that is due, in the form that is due, in time.
-3. Every party says that it is finished, and waits for the others to say so. Only then is the output handed
-   out.
+3. Every party says that it is finished, waits for the others to say so, tells them that it has heard, and
+   waits for that. Only then is the output handed out. (Somebody's very last word can always be lost, and
+   then that party alone believes that all is well: no protocol can help it.)
 
 Whatever goes wrong, the role is closed, the others are told that we give up (a word from a fixed list, never
 a value), and an error says what happened. A run that fails has no output.
@@ -223,12 +224,17 @@ class _Run:
         return arrays
 
     async def _finish(self) -> None:
-        """Hand out nothing before everybody has finished."""
-        for channel in self.channels.values():
+        """Hand out nothing before everybody has finished, and has heard it of everybody."""
+        channels = self.channels.values()
+        for channel in channels:
             channel.finish()
-        for channel in self.channels.values():
+        for channel in channels:
             await channel.finished()
-        await asyncio.gather(*(channel.close() for channel in self.channels.values()))
+        for channel in channels:
+            channel.confirm()
+        for channel in channels:
+            await channel.confirmed()
+        await asyncio.gather(*(channel.close() for channel in channels))
 
     def _note(self, sender: str, receiver: str, name: str, arrays: Arrays) -> None:
         if self.transcript is not None:

@@ -129,7 +129,7 @@ def test_twelve_thousand_frames_of_a_stranger_end_in_a_message_or_in_our_errors(
 
 
 def test_strange_frames_take_no_memory():
-    """The limits of the wish allow 500 bytes: a thousand frames of a stranger never hold more than a megabyte."""
+    """The wish allows some 500 bytes: a thousand frames of a stranger never take a megabyte."""
     draw = np.random.default_rng(5)
     frames = [mutate(valid(), draw) for _ in range(1_000)]
     frames += [header(1, 0, "a/b", [["x", "<u8", [1 << size]]]) for size in range(41)]

@@ -29,7 +29,7 @@ class Meter:
     """The counts of all phases with one peer, in the order in which the phases began."""
 
     phases: dict[str, Count] = field(default_factory=dict[str, Count])
-    _last: Literal["sent", "received"] | None = None
+    _last: Literal["sent", "received"] | None = field(default=None, compare=False, repr=False)
 
     def phase(self, name: str) -> Count:
         """The count of a phase."""

@@ -22,7 +22,6 @@ from discreet.wire.news import News
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.errors import PartyError
     from discreet.wire.identity import Card, Identity
 
 __all__ = ["Listener", "Place", "TlsStream", "dial", "listen", "meet"]
@@ -62,7 +61,7 @@ class TlsStream(asyncio.Protocol):
         self._full = False
         self._resting = False
         self._news = News()
-        self._fault: Exception | None = None
+        self._heard = False
 
     @property
     def readable(self) -> bool:
@@ -117,6 +116,7 @@ class TlsStream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Keep what came in; let the peer wait if it is a lot."""
+        self._heard = True
         self._pieces.append(memoryview(data))
         self._held += len(data)
         if self._held > _HELD and not self._resting and self._transport is not None:
@@ -135,22 +135,23 @@ class TlsStream(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called once, at the end."""
-        self._end(exc)
+        self._end()
         if not self.met.done():
             self.met.set_exception(PeerError("the other party went away"))
             self.met.exception()  # nobody may be waiting any more
 
-    def _why(self) -> PartyError:
-        if isinstance(self._fault, ssl.SSLError):
-            return IdentityError(
-                "the other party does not accept our certificate, or somebody changed what was sent",
-                remedy="Does it trust our card? `discreet party show` prints the fingerprint.",
+    def _why(self) -> PeerError:
+        if self._heard:
+            return PeerError(
+                "the other party went away", remedy="Look at its side of the run, and start again."
             )
-        return PeerError("the other party went away", remedy="Look at its side of the run, and start again.")
+        return PeerError(
+            "the other party went away without a word",
+            remedy="Does it trust our card? `discreet party show` prints the fingerprints on both sides.",
+        )
 
-    def _end(self, fault: Exception | None = None) -> None:
+    def _end(self) -> None:
         self.ended = True
-        self._fault = fault
         self._news.ring()
 
     def _move(self, view: memoryview) -> int:

@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ from discreet.protocols.step import Transcript, run_parties
 from discreet.randomness import Bits, seeded
 from discreet.session import Outcome, run
 from discreet.wire import frame
-from discreet.wire.channel import Channel
-from discreet.wire.memory import MemoryStream, pipe
+from discreet.wire.channel import Channel, Stream
+from discreet.wire.memory import pipe
 
 SILENCE = 30.0
 WHOLE = 600.0
@@ -51,11 +51,11 @@ def targets(transcript: Transcript) -> list[Target]:
     return [Target(*way, name) for way in ways for name in (GREETING, END, LAST)] + chosen
 
 
-class Saboteur(MemoryStream):
-    """An end of a pipe that does something wrong when its frame comes."""
+class Saboteur:
+    """A stream that does something wrong when its frame comes."""
 
-    def __init__(self, end: MemoryStream, target: Target, fault: "Fault") -> None:
-        super().__init__(end._incoming, end._outgoing)
+    def __init__(self, stream: Stream, target: Target, fault: "Fault") -> None:
+        self._stream = stream
         self.target, self.fault = target, fault
         self.done = False
         self.quiet = False
@@ -64,6 +64,9 @@ class Saboteur(MemoryStream):
         self._part = 0
         self._name = ""
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
     def write(self, data: bytes) -> None:
         if self.quiet:
             return
@@ -71,12 +74,12 @@ class Saboteur(MemoryStream):
             self.done = True
             self.fault(self, data)
             return
-        super().write(data)
+        self.deliver(data)
         while self.held:
-            super().write(self.held.pop())
+            self.deliver(self.held.pop())
 
     def deliver(self, data: bytes) -> None:
-        super().write(data)
+        self._stream.write(data)
 
     def _is_due(self, data: bytes) -> bool:
         kind, _, *fields = header_of(data)
@@ -248,27 +251,41 @@ def bits_of(name: str) -> Bits:
     return seeded(sum(name.encode()))
 
 
+Ends = Callable[[str, str], Awaitable[tuple[Stream, Stream]]]
+
+
+async def in_memory(one: str, two: str) -> tuple[Stream, Stream]:
+    return pipe()
+
+
 async def perform(
-    case: Any, target: Target | None, fault: Fault | None
+    case: Any,
+    target: Target | None,
+    fault: Fault | None,
+    *,
+    connect: Ends = in_memory,
+    silence: float = SILENCE,
 ) -> dict[str, Outcome | BaseException]:
-    """Run all parties in memory, one of them sabotaged; how it ended for each of them."""
+    """Run all parties in one loop, one of them sabotaged; how it ended for each of them."""
     wires: dict[str, dict[str, Channel]] = {name: {} for name in case.roles}
     names = list(case.roles)
     for at, one in enumerate(names):
         for two in names[at + 1 :]:
-            ends = dict(zip((one, two), pipe(), strict=True))
+            ends: dict[str, Any] = dict(zip((one, two), await connect(one, two), strict=True))
             if target is not None and {one, two} == {target.sender, target.receiver}:
                 ends[target.sender] = Saboteur(ends[target.sender], target, fault)
-            wires[one][two] = Channel(ends[one], silence=SILENCE)
-            wires[two][one] = Channel(ends[two], silence=SILENCE)
+            wires[one][two] = Channel(ends[one], silence=silence)
+            wires[two][one] = Channel(ends[two], silence=silence)
     roles = case.make(bits_of)
-    ended = await asyncio.gather(
-        *(run(case.plan, name, roles[name], wires[name], whole=WHOLE, bits=seeded(1)) for name in names),
-        return_exceptions=True,
-    )
+    prints = {one: wires[two][one].fingerprint for two in names for one in wires[two]}
+
+    async def one_of(name: str) -> Outcome:
+        mine = {"fingerprint": prints[name], "whole": WHOLE, "bits": seeded(1)}
+        return await run(case.plan, name, roles[name], wires[name], **mine)
+
+    ended = await asyncio.gather(*map(one_of, names), return_exceptions=True)
     if target is not None:
-        wire = wires[target.sender][target.receiver].stream
-        assert wire.done, "the frame was never sent"
+        assert wires[target.sender][target.receiver].stream.done, f"{target} was never sent"
     assert all(role.gi_frame is None for role in roles.values()), "a role is still open"
     return dict(zip(names, ended, strict=True))
 
@@ -282,3 +299,16 @@ def garbled(wire: Saboteur, data: bytes) -> None:
 def is_clear(error: object) -> bool:
     """Whether an error is one of ours, and short."""
     return isinstance(error, PartyError) and len(str(error)) < 500
+
+
+def knows_no_better(target: Target, role: str) -> bool:
+    """A fault in the two closing words is sure to be noticed by their receiver only (two generals)."""
+    return target.name in (END, LAST) and role != target.receiver
+
+
+def check(target: Target, fault: str, ended: dict[str, Outcome | BaseException]) -> None:
+    """Nobody has an output, everybody has a clear error."""
+    for role, outcome in ended.items():
+        if not knows_no_better(target, role):
+            assert not isinstance(outcome, Outcome), f"{fault} at {target}: {role} got an output"
+            assert is_clear(outcome), f"{fault} at {target}: {role} ended with {outcome!r}"

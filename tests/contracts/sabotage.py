@@ -265,6 +265,7 @@ async def perform(
     *,
     connect: Ends = in_memory,
     silence: float = SILENCE,
+    choice: int = 0,
 ) -> dict[str, Outcome | BaseException]:
     """Run all parties in one loop, one of them sabotaged; how it ended for each of them."""
     wires: dict[str, dict[str, Channel]] = {name: {} for name in case.roles}
@@ -276,7 +277,7 @@ async def perform(
                 ends[target.sender] = Saboteur(ends[target.sender], target, fault)
             wires[one][two] = Channel(ends[one], silence=silence)
             wires[two][one] = Channel(ends[two], silence=silence)
-    roles = case.make(bits_of)
+    roles = case.make(bits_of, choice)
     prints = {one: wires[two][one].fingerprint for two in names for one in wires[two]}
 
     async def one_of(name: str) -> Outcome:

@@ -1,4 +1,4 @@
-"""What is on the wire has the same sizes whatever the private inputs are, for all protocols in the registry."""
+"""What is on the wire has the same sizes whatever the private inputs are: all protocols in the registry."""
 
 import pytest
 from clock import play

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Listener", "Place", "TlsStream", "dial", "listen", "meet"]
 
 _HELD = 1 << 21
+_PIECE = 1 << 17
+_NOWHERE = memoryview(bytearray())
 _PAUSE = 0.05
 _STRANGERS = 32
 """Connections of strangers that a listener looks at before it gives up."""
@@ -48,7 +50,7 @@ class Place:
         return Place(host.strip("[]"), int(port))
 
 
-class TlsStream(asyncio.Protocol):
+class TlsStream(asyncio.BufferedProtocol):
     """Bytes over one TLS connection. Reads ahead a little, so that an abort is heard while we write."""
 
     def __init__(self) -> None:
@@ -62,6 +64,9 @@ class TlsStream(asyncio.Protocol):
         self._resting = False
         self._news = News()
         self._heard = False
+        self._scratch = memoryview(bytearray(_PIECE))
+        self._target = _NOWHERE
+        self._direct = False
 
     @property
     def readable(self) -> bool:
@@ -80,13 +85,18 @@ class TlsStream(asyncio.Protocol):
 
     async def fill(self, view: memoryview) -> None:
         """Read exactly as many bytes as the memory holds, or raise `PeerError`."""
-        while len(view):
-            if not self._pieces:
-                if self.ended:
+        try:
+            while len(view):
+                if self._pieces:
+                    view = view[self._move(view) :]
+                elif self.ended:
                     raise self._why()
-                await self.news()
-                continue
-            view = view[self._move(view) :]
+                else:
+                    self._target = view
+                    await self.news()
+                    view = self._target
+        finally:
+            self._target = _NOWHERE
 
     def news(self) -> asyncio.Future[None]:
         """Done when something changes from now on."""
@@ -114,11 +124,19 @@ class TlsStream(asyncio.Protocol):
         if not self.met.done():
             self.met.set_result(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where bytes go that come in: large ones straight to where they are wanted."""
+        self._direct = not self._pieces and len(self._target) >= len(self._scratch)
+        return self._target if self._direct else self._scratch
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Keep what came in; let the peer wait if it is a lot."""
         self._heard = True
-        self._pieces.append(memoryview(data))
-        self._held += len(data)
+        if self._direct:
+            self._target = self._target[nbytes:]
+        else:
+            self._pieces.append(memoryview(bytes(self._scratch[:nbytes])))
+            self._held += nbytes
         if self._held > _HELD and not self._resting and self._transport is not None:
             self._resting = True
             self._transport.pause_reading()

@@ -119,3 +119,17 @@ def unruly(private, agreed, bits):
 def misled(private, agreed, bits):
     yield Receive("x", {})
     yield Receive("y", {})
+
+
+def dies(private, agreed, bits):
+    """A process that is killed in the middle of its role, after some of its message is on its way."""
+    import os
+    import signal
+
+    yield Send("x", {"blob": bytes(agreed["size"])})
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def waits_for_two(private, agreed, bits):
+    yield Receive("x", {"blob": Limit.raw(agreed["size"])})
+    yield Receive("y", {"blob": Limit.raw(agreed["size"])})

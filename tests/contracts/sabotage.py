@@ -59,7 +59,7 @@ class Saboteur:
         self.target, self.fault = target, fault
         self.done = False
         self.quiet = False
-        self.held: list[bytes] = []
+        self.kept: list[bytes] = []
         self._turns: dict[str, int] = {}
         self._part = 0
         self._name = ""
@@ -75,8 +75,8 @@ class Saboteur:
             self.fault(self, data)
             return
         self.deliver(data)
-        while self.held:
-            self.deliver(self.held.pop())
+        while self.kept:
+            self.deliver(self.kept.pop())
 
     def deliver(self, data: bytes) -> None:
         self._stream.write(data)
@@ -156,7 +156,7 @@ def skipped(wire: Saboteur, data: bytes) -> None:
 
 
 def reordered(wire: Saboteur, data: bytes) -> None:
-    wire.held.append(data)
+    wire.kept.append(data)
 
 
 def random(wire: Saboteur, data: bytes) -> None:

@@ -13,6 +13,7 @@ from discreet.errors import LateError, ParameterError, PeerError, PlanError, Pro
 from discreet.protocols.step import Limit, Receive, Send
 from discreet.session import Plan, Receipt, run
 from discreet.wire.channel import Channel
+from discreet.wire.frame import write_message
 from discreet.wire.memory import pipe
 
 PLAN = Plan("greet", 1, {"length": 3, "names": ["x", "y"]}, {"a": "a word", "b": "nothing"}, model="1f")
@@ -161,6 +162,32 @@ def test_the_whole_run_has_a_time_out():
     one, two = meet(forever(True), forever(False), whole=0.0)
     assert {type(one), type(two)} & {LateError}
     assert not {type(one), type(two)} - {LateError, PeerError}
+
+
+def test_a_peer_that_drips_is_stopped_by_the_time_out_of_the_run():
+    """One byte of a long message whenever the time-out is nearly over: each frame still has its limit."""
+
+    async def go():
+        ends = pipe()
+        steps = tells(5, PLAN.agreed)
+        theirs = asyncio.ensure_future(
+            run(PLAN, "b", steps, {"a": Channel(ends[0], silence=30.0)}, whole=600.0)
+        )
+        mine = Channel(ends[1], silence=30.0)
+        mine.greet({**PLAN.greeting({"a": "", "b": ""}), "role": "a", "nonce": "0" * 32})
+        await mine.greeting()
+        frames = b"".join(write_message(1, "ask/first", {"x": np.zeros(3, "<u8")}))
+        began = asyncio.get_running_loop().time()
+        for byte in frames:
+            ends[1].write(bytes([byte]))
+            await asyncio.sleep(20)
+            if theirs.done():
+                break
+        with pytest.raises(LateError, match="silent"):
+            await theirs
+        return asyncio.get_running_loop().time() - began
+
+    assert play(go()) <= 40
 
 
 def test_channels_must_be_those_of_the_plan():

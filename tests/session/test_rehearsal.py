@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.errors import IdentityError, LateError, ParameterError, PartyError, ProtocolError
+from discreet.errors import IdentityError, LateError, ParameterError, PartyError, PeerError, ProtocolError
 from discreet.session import Part, Plan, rehearse
 from discreet.session.parcel import pack, unpack
 
@@ -52,6 +52,13 @@ def test_the_first_error_is_raised_and_not_that_of_who_was_left_alone():
     parts = {"talker": Part("demos:talker"), "listener": Part("demos:misled")}
     with pytest.raises(ProtocolError, match="not due"):
         rehearse(PAIR, parts)
+
+
+@pytest.mark.parametrize("size", [0, 3 << 20])
+def test_a_process_that_is_killed_ends_the_run_with_an_error(size):
+    killed = Plan("demo", 1, {"size": size}, {"talker": "nothing", "listener": "nothing"})
+    with pytest.raises(PeerError, match="went away"):
+        rehearse(killed, {"talker": Part("demos:dies"), "listener": Part("demos:waits_for_two")})
 
 
 def test_a_rehearsal_that_hangs_ends_in_time():

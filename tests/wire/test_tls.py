@@ -122,6 +122,28 @@ def test_plain_bytes_are_not_an_identity(home):
     assert b"HTTP" not in both(test, one, [two.card])
 
 
+def test_strangers_who_say_nothing_do_not_keep_a_party_out_for_ever(home, monkeypatch):
+    """Forty connections that never shake hands: more than are looked at together."""
+    from discreet.wire import tls
+
+    monkeypatch.setattr(tls, "_HANDSHAKE", 0.2)
+    one, two = home.identity("one"), home.identity("two")
+
+    async def test(listener):
+        silent = [await asyncio.open_connection(HERE, listener.place.port) for _ in range(40)]
+        assert len(listener._guests) <= 32
+        dialled, (fingerprint, accepted) = await asyncio.gather(
+            dial(two, one.card, listener.place, wait=20), listener.accept(20)
+        )
+        for stream in (dialled, accepted):
+            stream.cut()
+        for _, writer in silent:
+            writer.close()
+        return fingerprint
+
+    assert both(test, one, [two.card]) == two.fingerprint
+
+
 def test_nobody_there_ends_in_time(home):
     one, two = home.identity("one"), home.identity("two")
 

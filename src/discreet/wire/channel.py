@@ -37,6 +37,8 @@ QUEUED = 1 << 28
 """The most bytes that wait to be sent while the peer is talking too."""
 
 _FAREWELL = 1.0
+_BREATH = 1 << 18
+"""After so many bytes a sender lets the event loop look at what has come in."""
 
 
 class Stream(Protocol):
@@ -48,8 +50,8 @@ class Stream(Protocol):
         ...
 
     @property
-    def readable(self) -> bool:
-        """Whether bytes have come in that nobody has read."""
+    def held(self) -> int:
+        """Bytes that have come in and that nobody has read."""
         ...
 
     @property
@@ -92,6 +94,7 @@ class Channel:
         self.meter = Meter()
         self._written = 0
         self._read = 0
+        self._breath = 0
 
     @property
     def fingerprint(self) -> str:
@@ -108,17 +111,20 @@ class Channel:
             self.stream.write(data)
             self._written += 1
             size += len(data)
-            await self._room(others)
+            await self._room(len(data), others)
         self.meter.note(phase, "sent", size)
 
-    async def _room(self, others: Iterable[Channel]) -> None:
+    async def _room(self, written: int, others: Iterable[Channel]) -> None:
         """Wait until the peer reads, or somebody talks to us."""
-        await asyncio.sleep(0)
+        self._breath += written
+        if self._breath >= _BREATH:
+            self._breath = 0
+            await asyncio.sleep(0)
         if self.stream.queued and not self.stream.ended:
             channels = {id(channel.stream): channel for channel in (self, *others)}.values()
             async with self._patience("did not read"):
                 while self.stream.queued and not self.stream.ended:
-                    if self.stream.queued < QUEUED and any(channel.stream.readable for channel in channels):
+                    if self.stream.queued < QUEUED and any(channel.stream.held for channel in channels):
                         break
                     await asyncio.wait(
                         [channel.stream.news() for channel in channels], return_when=asyncio.FIRST_COMPLETED
@@ -197,8 +203,11 @@ class Channel:
         try:
             view = next(reading)
             while True:
-                async with self._patience("was silent"):
-                    await self.stream.fill(view)
+                if self.stream.held >= len(view):
+                    await self.stream.fill(view)  # at once: no time-out has to be set
+                else:
+                    async with self._patience("was silent"):
+                        await self.stream.fill(view)
                 view = reading.send(None)
         except StopIteration as end:
             return end.value
@@ -206,7 +215,7 @@ class Channel:
     async def _last_words(self) -> None:
         """Read what came before the end: perhaps the peer said why."""
         with suppress(ProtocolError):
-            while self.stream.readable:
+            while self.stream.held:
                 got = await self._drive(frame.read_frame(self._read))
                 self._read += 1
                 await self.stream.fill(memoryview(bytearray(got.rest)))

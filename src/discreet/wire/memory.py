@@ -26,9 +26,9 @@ class MemoryStream:
         self._outgoing = outgoing
 
     @property
-    def readable(self) -> bool:
-        """Whether bytes have come in that nobody has read."""
-        return self._incoming.held > 0
+    def held(self) -> int:
+        """Bytes that have come in and that nobody has read."""
+        return self._incoming.held
 
     @property
     def queued(self) -> int:
@@ -47,7 +47,7 @@ class MemoryStream:
     async def fill(self, view: memoryview) -> None:
         """Read exactly as many bytes as the memory holds, or raise `PeerError`."""
         while len(view):
-            while not self.readable:
+            while not self.held:
                 if self._incoming.ended:
                     raise PeerError("the other party went away")
                 await self._incoming.news.wait()

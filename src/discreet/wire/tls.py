@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import socket
 import ssl
 from collections import deque
 from contextlib import suppress
@@ -30,8 +31,10 @@ _HELD = 1 << 21
 _PIECE = 1 << 17
 _NOWHERE = memoryview(bytearray())
 _PAUSE = 0.05
-_STRANGERS = 32
-"""Connections of strangers that a listener looks at before it gives up."""
+_GUESTS = 32
+"""Connections of strangers that are looked at together."""
+
+_HANDSHAKE, _SHUTDOWN = 10.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,6 @@ class TlsStream(asyncio.BufferedProtocol):
     def __init__(self) -> None:
         self.fingerprint = ""
         self.ended = False
-        self.met: asyncio.Future[TlsStream] = asyncio.get_running_loop().create_future()
         self._transport: asyncio.Transport | None = None
         self._pieces: deque[memoryview] = deque()
         self._held = 0
@@ -69,9 +71,9 @@ class TlsStream(asyncio.BufferedProtocol):
         self._direct = False
 
     @property
-    def readable(self) -> bool:
-        """Whether bytes have come in that nobody has read."""
-        return self._held > 0
+    def held(self) -> int:
+        """Bytes that have come in and that nobody has read."""
+        return self._held
 
     @property
     def queued(self) -> int:
@@ -121,8 +123,6 @@ class TlsStream(asyncio.BufferedProtocol):
         session: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         shown = session.getpeercert(binary_form=True) if session is not None else None
         self.fingerprint = hashlib.sha256(shown or b"").hexdigest()
-        if not self.met.done():
-            self.met.set_result(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where bytes go that come in: large ones straight to where they are wanted."""
@@ -154,9 +154,6 @@ class TlsStream(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Called once, at the end."""
         self._end()
-        if not self.met.done():
-            self.met.set_exception(PeerError("the other party went away"))
-            self.met.exception()  # nobody may be waiting any more
 
     def _why(self) -> PeerError:
         if self._heard:
@@ -187,24 +184,28 @@ class TlsStream(asyncio.BufferedProtocol):
 
 
 class Listener:
-    """Waits for parties at one place, and tells them apart by their certificates."""
+    """Waits for parties at one place, and tells them apart by their certificates.
 
-    def __init__(
-        self, server: asyncio.Server, streams: asyncio.Queue[TlsStream], cards: Sequence[Card]
-    ) -> None:
+    Strangers cannot take much: so many may be shaking hands at once, each for some seconds, and the rest
+    waits in the queue of the system. They can make a party come late, but not fill the memory.
+    """
+
+    def __init__(self, server: socket.socket, context: ssl.SSLContext, cards: Sequence[Card]) -> None:
+        self.place = Place(*server.getsockname()[:2])
         self._server = server
-        self._streams = streams
+        self._context = context
         self._names = {card.fingerprint: card.name for card in cards}
-        self._strangers = 0
-        host, port = server.sockets[0].getsockname()[:2]
-        self.place = Place(host, port)
+        self._arrived: asyncio.Queue[TlsStream] = asyncio.Queue(_GUESTS)
+        self._slots = asyncio.Semaphore(_GUESTS)
+        self._guests: set[asyncio.Task[None]] = set()
+        self._door = asyncio.ensure_future(self._open())
 
     async def accept(self, wait: float) -> tuple[str, TlsStream]:
         """The next party that arrives: its fingerprint and the stream. Strangers are sent away."""
         try:
             async with asyncio.timeout(wait):
                 while True:
-                    stream = await self._streams.get()
+                    stream = await self._arrived.get()
                     if stream.fingerprint in self._names:
                         return stream.fingerprint, stream
                     stream.cut()
@@ -217,38 +218,62 @@ class Listener:
 
     async def close(self) -> None:
         """Stop listening. Connections that were accepted go on."""
+        tasks = [self._door, *self._guests]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._server.close()
-        while not self._streams.empty():
-            self._streams.get_nowait().cut()
+        while not self._arrived.empty():
+            self._arrived.get_nowait().cut()
+
+    async def _open(self) -> None:
+        """Take connections, as long as there are free slots."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._slots.acquire()
+            try:
+                guest, _ = await loop.sock_accept(self._server)
+            except OSError:  # the guest has left, or there are too many open files
+                self._slots.release()
+                await asyncio.sleep(_PAUSE)
+                continue
+            task = asyncio.ensure_future(self._let_in(guest))
+            self._guests.add(task)
+            task.add_done_callback(self._guests.discard)
+
+    async def _let_in(self, guest: socket.socket) -> None:
+        """Shake hands: whoever does not hold a pinned certificate fails here."""
+        try:
+            _, stream = await asyncio.get_running_loop().connect_accepted_socket(
+                TlsStream,
+                guest,
+                ssl=self._context,
+                ssl_handshake_timeout=_HANDSHAKE,
+                ssl_shutdown_timeout=_SHUTDOWN,
+            )
+            if self._arrived.full():
+                stream.cut()
+            else:
+                self._arrived.put_nowait(stream)
+        except OSError:
+            guest.close()
+        finally:
+            self._slots.release()
 
 
 async def listen(me: Identity, cards: Sequence[Card], place: Place) -> Listener:
     """Wait at a place for the parties with these cards. Port 0 takes a free one."""
-    streams: asyncio.Queue[TlsStream] = asyncio.Queue(_STRANGERS)
-
-    def arrived(future: asyncio.Future[TlsStream]) -> None:
-        if not future.cancelled() and future.exception() is None:
-            if streams.full():
-                future.result().cut()
-            else:
-                streams.put_nowait(future.result())
-
-    def greet() -> TlsStream:
-        stream = TlsStream()
-        stream.met.add_done_callback(arrived)
-        return stream
-
     context = _context(me, cards, ssl.PROTOCOL_TLS_SERVER)
     context.num_tickets = 0
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
     try:
-        server = await asyncio.get_running_loop().create_server(
-            greet, place.host, place.port, ssl=context, ssl_handshake_timeout=10, ssl_shutdown_timeout=1
-        )
+        server = socket.create_server((place.host, place.port), family=family, backlog=_GUESTS)
     except OSError as error:
         raise PeerError(
             "cannot listen at this place", got=f"{place.host}:{place.port}", remedy="Choose another port."
         ) from error
-    return Listener(server, streams, cards)
+    server.setblocking(False)
+    return Listener(server, context, cards)
 
 
 async def dial(me: Identity, card: Card, place: Place, *, wait: float) -> TlsStream:
@@ -265,7 +290,7 @@ async def dial(me: Identity, card: Card, place: Place, *, wait: float) -> TlsStr
                         place.port,
                         ssl=context,
                         server_hostname="",
-                        ssl_shutdown_timeout=1,
+                        ssl_shutdown_timeout=_SHUTDOWN,
                     )
                     break
                 await asyncio.sleep(_PAUSE)

@@ -3,7 +3,7 @@
 import numpy as np
 import rbcl
 
-from discreet.errors import ProtocolError
+from discreet.errors import PeerError, ProtocolError
 from discreet.protocols.step import Limit, Receive, Send, domain
 from discreet.randomness import expand
 
@@ -133,3 +133,24 @@ def dies(private, agreed, bits):
 def waits_for_two(private, agreed, bits):
     yield Receive("x", {"blob": Limit.raw(agreed["size"])})
     yield Receive("y", {"blob": Limit.raw(agreed["size"])})
+
+
+def collects(private, agreed, bits):
+    """Adds what arrives, as long as two members stay, and tells them."""
+    total, there = 0, []
+    for member in agreed["members"]:
+        try:
+            total += int((yield Receive("number", {"x": Limit.array("<u8", ())}, member))["x"])
+            there.append(member)
+        except PeerError:
+            continue
+    if len(there) < 2:
+        raise PeerError("too few members stayed")
+    for member in there:
+        yield Send("total", {"x": np.array(total, "<u8")}, member)
+    return total
+
+
+def contributes(private, agreed, bits):
+    yield Send("number", {"x": np.array(private, "<u8")}, "collector")
+    return int((yield Receive("total", {"x": Limit.array("<u8", ())}, "collector"))["x"])

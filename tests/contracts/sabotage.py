@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -266,6 +266,7 @@ async def perform(
     connect: Ends = in_memory,
     silence: float = SILENCE,
     choice: int = 0,
+    patience: Mapping[str, float] | None = None,
 ) -> dict[str, Outcome | BaseException]:
     """Run all parties in one loop, one of them sabotaged; how it ended for each of them."""
     wires: dict[str, dict[str, Channel]] = {name: {} for name in case.roles}
@@ -275,8 +276,8 @@ async def perform(
             ends: dict[str, Any] = dict(zip((one, two), await connect(one, two), strict=True))
             if target is not None and {one, two} == {target.sender, target.receiver}:
                 ends[target.sender] = Saboteur(ends[target.sender], target, fault)
-            wires[one][two] = Channel(ends[one], silence=silence)
-            wires[two][one] = Channel(ends[two], silence=silence)
+            wires[one][two] = Channel(ends[one], silence=(patience or {}).get(one, silence))
+            wires[two][one] = Channel(ends[two], silence=(patience or {}).get(two, silence))
     roles = case.make(bits_of, choice)
     prints = {one: wires[two][one].fingerprint for two in names for one in wires[two]}
 

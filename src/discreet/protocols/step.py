@@ -10,6 +10,8 @@
 * A role says what it will accept **before** it is read: dtype, shape and the most bytes. Whoever carries the
   messages (`run_parties` here, `discreet.session` over sockets) refuses everything else before memory is
   taken. What a role gets are read-only arrays.
+* Where a plan lets a party leave, a role that waits for it gets `discreet.errors.PeerError` thrown in at its
+  ``yield`` and may go on without it; what it sends to that party afterwards is dropped.
 * To return is to be finished. A role that raises gives nothing out, and the others are stopped.
 * The part of a name before its first slash is the *phase* under which bytes, rounds and time are counted.
 * Names may repeat (a stream of tables); messages of one party to another arrive in the order of sending.

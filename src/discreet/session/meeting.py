@@ -7,8 +7,9 @@
    waits for that. Only then is the output handed out. (Somebody's very last word can always be lost, and
    then that party alone believes that all is well: no protocol can help it.)
 
-Whatever goes wrong, the role is closed, the others are told that we give up (a word from a fixed list, never
-a value), and an error says what happened. A run that fails has no output.
+A party that the plan allows to leave may be lost on the way: the role that waits for it gets a `PeerError`
+thrown in, and decides. Whatever else goes wrong, the role is closed, the others are told that we give up (a
+word from a fixed list, never a value), and an error says what happened. A run that fails has no output.
 
 **Reveals** to the peers that we failed, and when. A role that fails because of a private value reveals that:
 check inputs before a run.
@@ -18,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from discreet.errors import (
     DiscreetError,
     LateError,
     ParameterError,
+    PartyError,
     PeerError,
     PlanError,
     ProtocolError,
@@ -38,7 +39,7 @@ from discreet.session.receipt import Receipt
 from discreet.wire.channel import SILENCE, WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from discreet.protocols.step import Arrays, Steps
     from discreet.randomness import Bits
@@ -160,7 +161,7 @@ class _Run:
         self.parties = {role: fingerprint, **{name: one.fingerprint for name, one in channels.items()}}
         self.transcript = Transcript() if record else None
         self._clock = asyncio.get_running_loop().time
-        self._seen: Counter[str] = Counter()
+        self.left: list[str] = []
 
     async def whole(self, steps: Steps[Any], bits: Bits) -> Outcome:
         """Agree, carry, finish."""
@@ -177,6 +178,7 @@ class _Run:
             started=started.isoformat(timespec="seconds"),
             seconds=self._clock() - began,
             peers={name: channel.meter for name, channel in self.channels.items()},
+            left=tuple(self.left),
         )
         return Outcome(output, receipt, self.transcript)
 
@@ -198,20 +200,41 @@ class _Run:
     async def _carry(self, steps: Steps[Any]) -> Any:
         """Let the role work until it returns."""
         answer: Arrays | None = None
+        loss: PeerError | None = None
         while True:
             began = self._clock()
             try:
-                asked = steps.send(answer)
+                asked = steps.send(answer) if loss is None else steps.throw(loss)
             except StopIteration as end:
                 return end.value
             worked = self._clock()
             name = self._peer(asked.peer)
-            answer = await (
-                self._send(name, asked) if isinstance(asked, Send) else self._receive(name, asked)
-            )
+            answer, loss = await self._exchange(name, asked)
             count = self.channels[name].meter.phase(phase_of(asked.name))
             count.worked += worked - began
             count.waited += self._clock() - worked
+
+    async def _exchange(self, name: str, asked: Send | Receive) -> tuple[Arrays | None, PeerError | None]:
+        """Do what the role asks; its answer, or the loss that it has to know of."""
+        try:
+            if name in self.left:
+                raise PeerError(f"{name!r} has left")
+            if isinstance(asked, Receive):
+                return await self._receive(name, asked), None
+            await self._send(name, asked)
+        except PartyError as error:
+            loss = await self._lose(name, error)
+            return None, (loss if isinstance(asked, Receive) else None)
+        return None, None
+
+    async def _lose(self, name: str, error: PartyError) -> PeerError:
+        """Go on without a party, if the plan says that it may leave; otherwise the error ends the run."""
+        if name not in self.plan.may_leave:
+            raise error
+        if name not in self.left:
+            self.left.append(name)
+            await self.channels[name].abort(_reason(error))
+        return error if isinstance(error, PeerError) else PeerError(f"{name!r} had to leave")
 
     async def _send(self, name: str, send: Send) -> None:
         arrays = arrays_of(send, copy=self.transcript is not None)
@@ -225,16 +248,26 @@ class _Run:
 
     async def _finish(self) -> None:
         """Hand out nothing before everybody has finished, and has heard it of everybody."""
-        channels = self.channels.values()
-        for channel in channels:
-            channel.finish()
-        for channel in channels:
-            await channel.finished()
-        for channel in channels:
-            channel.confirm()
-        for channel in channels:
-            await channel.confirmed()
-        await asyncio.gather(*(channel.close() for channel in channels))
+        here = self._here
+        for name in here():
+            self.channels[name].finish()
+        for name in here():
+            await self._closing(name, self.channels[name].finished())
+        for name in here():
+            self.channels[name].confirm()
+        for name in here():
+            await self._closing(name, self.channels[name].confirmed())
+        await asyncio.gather(*(self.channels[name].close() for name in here()))
+
+    async def _closing(self, name: str, word: Awaitable[None]) -> None:
+        try:
+            await word
+        except PartyError as error:
+            await self._lose(name, error)
+
+    def _here(self) -> list[str]:
+        """Those who have not left."""
+        return [name for name in self.channels if name not in self.left]
 
     def _note(self, sender: str, receiver: str, name: str, arrays: Arrays) -> None:
         if self.transcript is not None:

@@ -23,7 +23,10 @@ class Plan:
 
     ``agreed`` is plain data: numbers, texts, lists and dicts. ``learns`` says for every role, in words, what
     it will know afterwards; its keys are the roles. ``model`` is the digest of a model that the run uses, if
-    the parties know it.
+    the parties know it. ``may_leave`` are roles whose loss the others survive: whoever waits for one that has
+    gone gets a `PeerError` thrown into its role, which may go on without it, and what is sent to it is
+    dropped. The loss of any other role ends the run. Who waits for such roles needs a shorter time-out than
+    those who wait for it.
 
     **Reveals** itself to all parties, and its digest to whoever reads a receipt. A digest lets anybody test
     guesses of what it was made from: a model that must not be guessed needs a secret salt in its digest.
@@ -34,11 +37,17 @@ class Plan:
     agreed: Mapping[str, Any]
     learns: Mapping[str, str]
     model: str = ""
+    may_leave: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.learns) < 2:
             raise ParameterError(
                 "a plan needs two roles", got=list(self.learns), wanted="what each role learns"
+            )
+        object.__setattr__(self, "may_leave", tuple(self.may_leave))
+        if not set(self.may_leave) < set(self.learns):
+            raise ParameterError(
+                "not all roles may leave, and only roles", got=self.may_leave, wanted=str(sorted(self.learns))
             )
         try:
             plain = json.loads(_canonical(dict(self.agreed)))
@@ -89,6 +98,7 @@ class Plan:
             "agreed": dict(self.agreed),
             "learns": dict(self.learns),
             "model": self.model,
+            "may_leave": list(self.may_leave),
         }
 
     @staticmethod

@@ -23,7 +23,7 @@ class Receipt:
     """One party's receipt of a finished run. It holds no private value and no output.
 
     ``session`` is the same for all parties of one run and for no other run. ``peers`` has bytes, messages,
-    rounds and seconds by peer and phase.
+    rounds and seconds by peer and phase; ``left`` names those who went away, where the plan allows it.
 
     **Reveals** the plan, the parties, and sizes and times of messages.
     """
@@ -36,6 +36,7 @@ class Receipt:
     started: str
     seconds: float
     peers: Mapping[str, Meter]
+    left: tuple[str, ...] = ()
 
     @property
     def learned(self) -> str:
@@ -61,6 +62,7 @@ class Receipt:
             "parties": dict(self.parties),
             "session": self.session,
             "versions": dict(self.versions),
+            "left": list(self.left),
             "started": self.started,
             "seconds": self.seconds,
             "peers": {name: meter.to_dict() for name, meter in self.peers.items()},
@@ -77,7 +79,7 @@ class Receipt:
             for name, phases in plain["peers"].items()
         }
         kept = {key: plain[key] for key in ("role", "parties", "session", "versions", "started", "seconds")}
-        return Receipt(plan=Plan.of(plain["plan"]), peers=peers, **kept)
+        return Receipt(plan=Plan.of(plain["plan"]), peers=peers, left=tuple(plain["left"]), **kept)
 
     def save(self, path: Path) -> None:
         """Write it as JSON: complete or not at all."""
@@ -100,4 +102,6 @@ class Receipt:
             lines.append(
                 f"with {name!r}: {whole.sent} bytes sent, {whole.received} received, {whole.rounds} rounds"
             )
+        if self.left:
+            lines.append(f"left before the end: {', '.join(self.left)}")
         return "\n".join(lines)

@@ -43,6 +43,7 @@ def test_without_faults_everybody_gets_an_output(name, home):
     assert case.check(case.inputs[0], {role: outcome.output for role, outcome in ended.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", ["ring sum", "overlap"])
 def test_a_fault_at_any_message_ends_all_sides_without_output(name, fault, home):

@@ -1,4 +1,4 @@
-"""The wiretap over all protocols in the registry: what a party sees does not tell inputs with equal answers apart.
+"""The wiretap over the whole registry: what a party sees does not tell inputs with equal answers apart.
 
 False alarms: at most a hundred findings at 1e-9 each.
 """
@@ -12,7 +12,7 @@ from discreet.audit.wiretap import judge_difference
 from discreet.protocols.step import run_parties
 from discreet.randomness import secure
 
-RUNS = 200 if os.environ.get("DISCREET_LONG") == "1" else 30
+RUNS = 200 if os.environ.get("DISCREET_LONG") == "1" else 24
 TWO = {name: case for name, case in PROTOCOLS.items() if len(case.inputs) > 1}
 
 

@@ -252,10 +252,12 @@ def _frequencies(one: NDArray[Any], two: NDArray[Any]) -> NDArray[np.float64]:
     from scipy.stats import hypergeom
 
     ones, others = (_set_bits(rows) for rows in (one, two))
-    both, whole = ones + others, len(one) + len(two)
-    low = hypergeom.cdf(ones, whole, both, len(one))
-    high = hypergeom.sf(ones - 1, whole, both, len(one))
-    return np.minimum(1.0, 2 * np.minimum(low, high))
+    whole = len(one) + len(two)
+    cases, where = np.unique(ones * (whole + 1) + ones + others, return_inverse=True)
+    seen, both = np.divmod(cases, whole + 1)  # few different cases, many bits
+    low = hypergeom.cdf(seen, whole, both, len(one))
+    high = hypergeom.sf(seen - 1, whole, both, len(one))
+    return np.minimum(1.0, 2 * np.minimum(low, high))[where]
 
 
 def _set_bits(rows: NDArray[Any]) -> NDArray[np.int64]:

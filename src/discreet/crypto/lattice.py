@@ -4,14 +4,14 @@ The key owner encrypts polynomials x; whoever holds weights w computes sums of p
 back masked. Owner and computer end with additive shares modulo t = 2**l of chosen coefficients. There is no
 product of two ciphertexts, hence no relinearisation, no rotation, and keys of one polynomial.
 
-**Scheme** (Fan and Vercauteren's, with a power of two as plaintext modulus). R = Z[z] / (z^N + 1), q a product
-of 23-bit primes. Key s with coefficients in {-1, 0, 1}; errors e = a - b, where a and b count the ones among
-21 fair bits each: |e| <= B = 21, standard deviation 3.24. A ciphertext of m is (c0, c1) with c1 = a uniform
-(sent as the seed it is expanded from) and c0 = -a s + e + [m], [m] = round(q m / t). Since q m + v = 0 (mod t)
-for v = -q m mod t centred, [m] = v / t (mod q): no division of long integers.
+**Scheme** (Fan and Vercauteren's, with a power of two as plaintext modulus). R = Z[z] / (z^N + 1), q a
+product of 23-bit primes. Key s with coefficients in {-1, 0, 1}; errors e = a - b, where a and b count the
+ones among 21 fair bits each: |e| <= B = 21, standard deviation 3.24. A ciphertext of m is (c0, c1) with c1
+= a uniform (sent as the seed it is expanded from) and c0 = -a s + e + [m], [m] = round(q m / t). Since q m
++ v = 0 (mod t) for v = -q m mod t centred, [m] = v / t (mod q): no division of long integers.
 
-**Security, circuit privacy, budget.** `discreet.crypto.setting` says which q is safe at 128 bits, proves that the
-flood hides the weights but for 2**-40, and that shares open exactly in the worst case.
+**Security, circuit privacy, budget.** `discreet.crypto.setting` says which q is safe at 128 bits, proves
+that the flood hides the weights but for 2**-40, and that shares open exactly in the worst case.
 
 **Does not protect** against an owner who sends a public key with large e' or ciphertexts with large e (its
 shares, and then something about w, could be wrong in a way it can choose), nor against either party
@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.crypto.ring import PRIME_BITS
 from discreet.crypto.setting import LARGEST_ERROR, Setting
 from discreet.errors import CipherError, ParameterError, RangeError
 from discreet.randomness import expand
@@ -46,10 +45,11 @@ _GROUP = 16
 
 @dataclass(frozen=True)
 class Cipher:
-    """Fresh encryptions: the seed of every ``c1``, and ``c0`` at three bytes a residue."""
+    """Fresh encryptions: the seed of every ``c1``, and ``c0`` in residues of 16 low and 7 high bits."""
 
     seed: bytes
-    body: NDArray[np.uint8]
+    low: NDArray[np.uint16]
+    high: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,15 @@ class PublicKey:
 
     setting: Setting
     seed: bytes
-    body: NDArray[np.uint8]
+    low: NDArray[np.uint16]
+    high: NDArray[np.uint8]
 
     @cached_property
     def _pair(self) -> Residues:
         """c1 and c0 as values, stacked: (L, 2, N)."""
         ring = self.setting.ring
-        return np.concatenate(
-            [_random(ring, self.seed, "public key", 1), _unpacked(ring, self.body[:, None])], axis=1
-        )
+        seen = _unpacked(ring, self.low, self.high)
+        return np.stack([_random(ring, self.seed, "public key", 1)[:, 0], seen], axis=1)
 
     def compute(
         self, cipher: Cipher, table: Table, positions: NDArray[np.intp], bits: Bits
@@ -108,13 +108,13 @@ class PublicKey:
         Ciphertexts (rows, inputs, N) meet weights (inputs, outputs, N); ``positions`` are the coefficients to
         open. Shares have shape (rows, outputs, positions). **Reveals** to the owner its shares only.
         """
-        if self.setting.opened < cipher.body.shape[1] * table.values.shape[2] * positions.size:
+        if self.setting.opened < cipher.low.shape[1] * table.values.shape[2] * positions.size:
             raise ParameterError("more would be opened than agreed", wanted=f"<= {self.setting.opened}")
         ring = self.setting.ring
-        rows, inputs = cipher.body.shape[1:3]
+        rows, inputs = cipher.low.shape[1:3]
         seeds = _random(ring, cipher.seed, "cipher", rows * inputs)
         shape = (len(ring.moduli), rows, inputs, ring.degree)
-        pair = np.stack([seeds.reshape(shape), _unpacked(ring, cipher.body)], axis=1)
+        pair = np.stack([seeds.reshape(shape), _unpacked(ring, cipher.low, cipher.high)], axis=1)
         outputs = table.values.shape[2]
         groups = range(0, outputs, _GROUP)
         parts = [self._part(pair, table.values[:, :, g : g + _GROUP], positions, bits) for g in groups]
@@ -128,11 +128,11 @@ class PublicKey:
         setting, ring = self.setting, self.setting.ring
         sums = self._refreshed(_multiplied(ring, pair, weights), bits)
         coefficients = ring.inverse(sums)
-        mask = ring.reduced(coefficients[:, 0] + _errors(coefficients.shape[2:], bits))
+        mask = ring.reduce(coefficients[:, 0] + _errors(coefficients.shape[2:], bits))
         opened = coefficients[:, 1][..., positions]
         drawn = bits.integers(0, 1 << setting.share_bits, opened.shape[1:])
-        opened = opened + _errors(opened.shape[1:], bits) + setting.encoded(drawn)
-        opened = ring.reduced(opened + self._flood(opened.shape[1:], bits))
+        opened += _errors(opened.shape[1:], bits) + setting.encoded(drawn)
+        opened = ring.reduce(opened + self._flood(opened.shape[1:], bits))
         share = (np.uint64(0) - drawn.view(np.uint64)) & np.uint64((1 << setting.share_bits) - 1)
         return _narrow(setting, mask), _narrow(setting, opened), share
 
@@ -140,7 +140,8 @@ class PublicKey:
         """Add u times the public key, a new u for each output."""
         ring = self.setting.ring
         u = ring.forward(ring.small(bits.integers(-1, 2, sums.shape[2:])))
-        return ring.reduced(sums + u[:, None] * self._pair[:, :, None, None])
+        sums += u[:, None] * self._pair[:, :, None, None]
+        return ring.reduce(sums)
 
     def _flood(self, shape: tuple[int, ...], bits: Bits) -> Residues:
         """Uniform in [-2**(F-1), 2**(F-1)), put together from words of 32 bits."""
@@ -148,9 +149,8 @@ class PublicKey:
         total = np.zeros((len(ring.moduli), *shape))
         for start in range(0, depth, 32):
             word = bits.integers(0, 1 << min(32, depth - start), shape)
-            total += ring.scaled(ring.lift(word), 1 << start)
-        ones = ring.small(np.ones(shape, dtype=np.int64))
-        return ring.reduced(total - ring.scaled(ones, 1 << (depth - 1)))
+            total += ring.lift(word, 1 << start)
+        return total - ring.lift(np.ones(shape, dtype=np.int64), 1 << (depth - 1))
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,9 +172,12 @@ class SecretKey:
         rows, inputs, degree = setting.checked(polynomials).shape
         seed = bits.bytes(_SEED)
         a = _random(ring, seed, "cipher", rows * inputs).reshape(-1, rows, inputs, degree)
-        message = setting.encoded(polynomials) + _errors(polynomials.shape, bits)
-        key = self.values[: len(ring.moduli), None, None]
-        return Cipher(seed, _packed(ring, ring.forward(ring.reduced(message)) - ring.product(a, key)))
+        message = setting.encoded(polynomials)
+        message += _errors(polynomials.shape, bits)  # a little over p/2, which `forward` has room for
+        body = ring.forward(message)
+        a *= self.values[: len(ring.moduli), None, None]
+        body -= a
+        return Cipher(seed, *_packed(ring, body))
 
     def open(self, answer: Answer, positions: NDArray[np.intp]) -> NDArray[np.uint64]:
         """The owner's shares modulo 2**l, of shape (rows, outputs, positions)."""
@@ -197,7 +200,7 @@ def keys(setting: Setting, bits: Bits) -> tuple[SecretKey, PublicKey]:
     a = _random(home, seed, "public key", 1)[:, 0]
     errors = home.forward(home.small(_errors((setting.degree,), bits)))
     body = _packed(home, errors - home.product(a, secret[: len(home.moduli)]))
-    return SecretKey(setting, secret), PublicKey(setting, seed, body)
+    return SecretKey(setting, secret), PublicKey(setting, seed, *body)
 
 
 def _multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Residues:
@@ -206,9 +209,8 @@ def _multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Res
     for start in range(0, weights.shape[1], ring.most):
         some = slice(start, start + ring.most)
         for prime in range(len(ring.moduli)):
-            table = weights[prime, some].astype(np.float64)
-            total[prime] += np.einsum("cabn,bdn->cadn", pair[prime, :, :, some], table)
-        total = ring.reduced(total)
+            total[prime] += np.einsum("cabn,bdn->cadn", pair[prime, :, :, some], weights[prime, some])
+        ring.reduce(total)
     return total
 
 
@@ -226,23 +228,26 @@ def _random(ring: Ring, seed: bytes, use: str, count: int) -> Residues:
     return ring.uniform(count, expand(seed, domain))
 
 
-def _packed(ring: Ring, residues: Residues) -> NDArray[np.uint8]:
-    """Three bytes a residue, in [0, p)."""
-    reduced = ring.reduced(residues).astype(np.int32)
-    moduli = np.array(ring.moduli, dtype=np.int32).reshape(-1, *[1] * (reduced.ndim - 1))
-    positive = np.where(reduced < 0, reduced + moduli, reduced).astype("<u4")
-    return np.ascontiguousarray(positive.view(np.uint8).reshape(*positive.shape, 4)[..., :3])
+def _packed(ring: Ring, residues: Residues) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    """Residues in [0, p), 16 low bits and 7 high bits; the residues are reduced in place."""
+    words = ring.reduce(residues).astype(np.int32)
+    words += (words < 0) * _column(ring, words.ndim)
+    return words.astype("<u2"), (words >> 16).astype(np.uint8)
 
 
-def _unpacked(ring: Ring, packed: NDArray[np.uint8]) -> Residues:
+def _unpacked(ring: Ring, low: NDArray[np.uint16], high: NDArray[np.uint8]) -> Residues:
     """Centred residues. Raises `CipherError` if one is not below its prime."""
-    words = np.zeros((*packed.shape[:-1], 4), dtype=np.uint8)
-    words[..., :3] = packed
-    values = words.view("<u4")[..., 0]
-    moduli = np.array(ring.moduli, dtype=np.uint32).reshape(-1, *[1] * (values.ndim - 1))
-    if (values >= moduli).any():
+    words = high.astype(np.int32) << 16
+    words |= low
+    column = _column(ring, words.ndim)
+    if (words >= column).any():
         raise CipherError("a ciphertext holds a residue that is not below its prime")
-    return ring.reduced(values.astype(np.float64))
+    words -= (words > column // 2) * column
+    return words.astype(np.float64)
+
+
+def _column(ring: Ring, dimensions: int) -> NDArray[np.int32]:
+    return np.array(ring.moduli, dtype=np.int32).reshape(-1, *[1] * (dimensions - 1))
 
 
 def _narrow(setting: Setting, residues: Residues) -> NDArray[np.uint8]:

@@ -1,11 +1,12 @@
 """Where numbers lie in polynomials, so that one product of polynomials is a piece of a larger job.
 
-`Matrix`: X (rows x inner, encrypted) times W (inner x columns, plain). A piece of m rows, k inner and n columns,
-m k n <= N, is the product of
+`Matrix`: X (rows x inner, encrypted) times W (inner x columns, plain). A piece of m rows, k inner and n
+columns, m k n <= N, is the product of
     x(z) = sum X[i, c] z^(i k n + c)      and      w(z) = sum W[c, j] z^(j k + k - 1 - c),
-whose coefficient i k n + j k + k - 1 is sum_c X[i, c] W[c, j]: exponents i k n + j k + k - 1 + (c - c') with
-|c - c'| < k meet that one only for c = c'. The highest is m k n + k - 2, so what wraps around modulo z^N + 1
-falls on exponents below k - 1, which are not read. (Huang, Lu, Hong, Ding, "Cheetah", 2022; Hao et al., "Iron".)
+whose coefficient i k n + j k + k - 1 is sum_c X[i, c] W[c, j]: exponents i k n + j k + k - 1 + (c - c')
+with |c - c'| < k meet that one only for c = c'. The highest is m k n + k - 2, so what wraps around modulo
+z^N + 1 falls on exponents below k - 1, which are not read. (Huang, Lu, Hong, Ding, "Cheetah", 2022; Hao et
+al., "Iron".)
 
 `Correlation`: a short query against every window of a long series, sum_c query[c] series[r + c].
 A piece of N values of the series, each beginning N - length + 1 after the last, is multiplied by

@@ -9,18 +9,20 @@ expanded by AES-CTR under a known key, so uniformity of ``a`` is claimed in the 
 **Circuit privacy.** To the sums (A, B) = (sum w c1, sum w c0) the computer adds a fresh encryption of zero,
     A + u a' + e1,    B + u b' + e0 + [r] + f,      (b' = -a' s + e', a') the public key,
 u ternary, r uniform modulo t, f uniform in [-2**(F-1), 2**(F-1)), and sends only the coefficients of the
-second that are opened. Their noise is n = sum w (d + e) + u e' + e0 + s e1 + d' + f with rounding |d|, |d'| <=
-1/2, and everything but f is bounded by
+second that are opened. Their noise is n = sum w (d + e) + u e' + e0 + s e1 + d' + f with rounding |d|, |d'|
+<= 1/2, and everything but f is bounded by
     G = |w|_1 (B + 1/2) + (2 N + 1) B + 1/2,     |w|_1 the largest sum of |weights| that meet in an output.
 So given its share y + r, what the owner sees of all J opened coefficients differs from a simulation made
-without w (fresh noise f, and c1 = an RLWE sample u a' + e1 under the unknown secret u) by at most J G / 2**F in
-total variation, plus the advantage of a distinguisher against RLWE. `Setting` takes F as large as it can and
-refuses less than J G / 2**F <= 2**-40. The bound holds for every weight, error and key, not only typical ones.
+without w (fresh noise f, and c1 = an RLWE sample u a' + e1 under the unknown secret u) by at most J G /
+2**F in total variation, plus the advantage of a distinguisher against RLWE. `Setting` takes F as large as
+it can and refuses less than J G / 2**F <= 2**-40. The bound holds for every weight, error and key, not only
+typical ones.
 
-**Budget.** Let V = G + 2**(F-1). The answer is switched to modulus 2**k, k = l + log2(N) + 2, which adds at most
-N + 1 (each coefficient is off by at most 1, and s is ternary). The owner rounds to a multiple of 2**(k-l); that
-is right if V 2**k / q + N + 1 < 2**(k-l-1) = 2 N. `Setting` has V <= 2**F and F = floor(log2 q) - l - 3, so
-the first term is at most N / 2, and N / 2 + N + 1 < 2 N. Wrap-around modulo t is the arithmetic of the shares.
+**Budget.** Let V = G + 2**(F-1). The answer is switched to modulus 2**k, k = l + log2(N) + 2, which adds at
+most N + 1 (each coefficient is off by at most 1, and s is ternary). The owner rounds to a multiple of
+2**(k-l); that is right if V 2**k / q + N + 1 < 2**(k-l-1) = 2 N. `Setting` has V <= 2**F and F = floor(log2
+q) - l - 3, so the first term is at most N / 2, and N / 2 + N + 1 < 2 N. Wrap-around modulo t is the
+arithmetic of the shares.
 """
 
 from __future__ import annotations
@@ -71,10 +73,15 @@ class Setting:
         if self.degree not in LARGEST_MODULUS:
             wanted = f"one of {sorted(LARGEST_MODULUS)}"
             raise ParameterError("no lattice has this degree", got=self.degree, wanted=wanted)
-        if not 1 <= self.share_bits <= 48:
-            raise ParameterError("shares have 1 to 48 bits", got=self.share_bits, wanted="1 <= l <= 48")
+        most = 63 - self.degree.bit_length() - 1
+        if not 1 <= self.share_bits <= most:
+            raise ParameterError(
+                "shares have too many bits or none", got=self.share_bits, wanted=f"1 <= l <= {most}"
+            )
         if self.weight < 1 or self.opened < 1:
-            raise ParameterError("a job has weights and outputs", got=(self.weight, self.opened), wanted=">= 1")
+            raise ParameterError(
+                "a job has weights and outputs", got=(self.weight, self.opened), wanted=">= 1"
+            )
         bits = math.prod(primes(self.degree, self._count)).bit_length()
         if bits > LARGEST_MODULUS[self.degree]:
             raise ParameterError(
@@ -139,7 +146,7 @@ class Setting:
         turned = np.uint64(0) - values.astype(np.int64).view(np.uint64) * modulus
         drop = np.uint64(64 - self.share_bits)
         centred = (turned << drop).view(np.int64) >> drop.astype(np.int64)
-        return self.ring.scaled(self.ring.lift(centred), pow(2**self.share_bits, -1, self.ring.modulus))
+        return self.ring.lift(centred, pow(2**self.share_bits, -1, self.ring.modulus))
 
     def checked(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """The values, if they fit l bits with a sign. Raises `RangeError` that says no value."""

@@ -29,7 +29,7 @@ def power(number: int, exponent: int, modulus: int) -> int:
 
 
 def power_secret(number: int, exponent: int, modulus: int) -> int:
-    """The same for secret exponents and an odd modulus: time and memory accesses do not follow the exponent."""
+    """The same for secret exponents and odd moduli: time and memory do not follow the exponent."""
     return _gmpy2.powmod_sec(number, exponent, modulus)
 
 
@@ -39,7 +39,7 @@ def inverse(number: int, modulus: int) -> int:
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number is prime: no composite is known to pass; of random ones, a share below 4**-40 could."""
+    """Whether a number is prime: no composite is known to pass."""
     return bool(_gmpy2.is_prime(number, 40))
 
 

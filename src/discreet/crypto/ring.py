@@ -174,9 +174,9 @@ class Ring:
     def switched(self, residues: Residues, bits: int) -> NDArray[np.uint64]:
         """round(x 2**bits / q) modulo 2**bits, off by less than 1; ``bits`` at most 63.
 
-        x = sum_i y_i q / p_i (mod q), so x 2**64 / q = sum_i y_i 2**64 / p_i (mod 2**64). Whole parts are added
-        in 64 bits and fractions in doubles, rounded once; the last shift rounds to nearest again: in all off by
-        at most 1/2 + 1/4 and a little.
+        x = sum_i y_i q / p_i (mod q), so x 2**64 / q = sum_i y_i 2**64 / p_i (mod 2**64). Whole parts are
+        added in 64 bits and fractions in doubles, rounded once; the last shift rounds to nearest again: in
+        all off by at most 1/2 + 1/4 and a little.
         """
         total = np.full(residues.shape[1:], 2 ** (63 - bits), dtype=np.uint64)
         fractions = np.zeros(residues.shape[1:])

@@ -88,12 +88,46 @@ def job(share_bits, weight, opened, degree, seed):
     e = errors(bits, degree)
     product = slow.product(a, s, degree)
     c = [slow.centred(encoded[i % len(values)] + e[i] - product[i], q) for i in range(degree)]
+    answered = answer(moduli, q, share_bits, opened, degree, a, b, c, seed) if share_bits == 16 else None
     return {
+        "answer": answered,
         "share_bits": share_bits, "weight": weight, "opened": opened, "degree": degree, "seed": seed,
         "moduli": moduli, "flood_bits": q.bit_length() - 1 - share_bits - 3,
         "wire_bits": share_bits + degree.bit_length() + 1, "values": values,
         "encoded": [str(value) for value in encoded], "public_key": digest(b), "cipher": digest(c),
     }  # fmt: skip
+
+
+def answer(moduli, q, share_bits, opened, degree, a, b, c, seed):
+    """What the computer sends back for the weights (i mod 7) - 3 at i < 20, by long integers."""
+    w = [i % 7 - 3 if i < 20 else 0 for i in range(degree)]
+    public = uniform(key_seed(degree, seed), "public key", degree, moduli)
+    bits, positions = seeded(seed + 2), range(0, degree, 64)
+    u = bits.integers(-1, 2, (1, 1, degree)).ravel().tolist()
+    e1 = errors(bits, degree)
+    drawn = bits.integers(0, 2**share_bits, (1, 1, len(positions))).ravel().tolist()
+    e0 = errors(bits, len(positions))
+    depth = q.bit_length() - 1 - share_bits - 3
+    flood = [-(2 ** (depth - 1))] * len(positions)
+    for start in range(0, depth, 32):
+        word = bits.integers(0, 1 << min(32, depth - start), (1, 1, len(positions))).ravel().tolist()
+        flood = [have + (more << start) for have, more in zip(flood, word, strict=True)]
+    products = [slow.product(x, y, degree) for x, y in ((a, w), (public, u), (c, w), (b, u))]
+    mask = [x + y + e for x, y, e in zip(products[0], products[1], e1, strict=True)]
+    body = [
+        products[2][at] + products[3][at] + e0[i] + slow.nearest(q * drawn[i], 2**share_bits) + flood[i]
+        for i, at in enumerate(positions)
+    ]
+    wire = share_bits + degree.bit_length() + 1
+    switched = [[slow.nearest((x % q) << wire, q) % 2**wire for x in part] for part in (mask, body)]
+    return {"mask": digest(switched[0]), "body": digest(switched[1])}
+
+
+def key_seed(degree, seed):
+    """The public key's seed: the bytes that `keys` draws after the secret key."""
+    bits = seeded(seed)
+    bits.integers(-1, 2, degree)
+    return bits.bytes(32)
 
 
 def digest(integers):

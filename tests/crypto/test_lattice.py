@@ -299,6 +299,28 @@ def test_what_the_owner_sees_besides_its_shares_is_the_same_for_every_model():
         )
 
 
+def test_the_noise_that_the_owner_sees_is_the_flood_and_nothing_smaller():
+    """Of an answer the owner can compute what it decrypts to: shares, and noise as wide as the flood."""
+    setting, secret, public = small()
+    positions = np.arange(4096)
+    table = Table.of(setting, np.zeros((1, 1, 4096), dtype=np.int64))
+    cipher = secret.encrypt(np.zeros((1, 1, 4096), dtype=np.int64), seeded(1))
+    answer, _ = public.compute(cipher, table, positions, seeded(2))
+    wire, unit = setting.wire_bits, 2 ** (setting.wire_bits - setting.share_bits)
+    s = [int(v) for v in setting.opening.inverse(secret.values[: len(setting.opening.moduli)])[0]]
+    mask, body = (
+        [int.from_bytes(row.tobytes(), "little") for row in part.reshape(-1, part.shape[-1])]
+        for part in (answer.mask, answer.body)
+    )
+    opened = [x + y for x, y in zip(body, slow.product(mask, s, 4096), strict=True)]
+    noise = np.array([slow.centred(value % 2**wire, unit) for value in opened], dtype=np.float64)
+    half = 2.0 ** (setting.flood_bits - 1 + wire) / setting.ring.modulus
+    assert 0.97 * half < np.abs(noise).max() < half + setting.degree + 1
+    assert_uniform(
+        (np.clip(noise, -0.9 * half, 0.9 * half * (1 - 1e-9))[np.abs(noise) < 0.9 * half] / half + 0.9) / 1.8
+    )
+
+
 def test_the_same_query_twice_gets_another_answer():
     setting, secret, public = small()
     cipher = secret.encrypt(np.zeros((1, 1, 4096), dtype=np.int64), seeded(2))
@@ -330,6 +352,21 @@ def test_the_vector_of_the_slow_implementation_is_met():
         assert digest(list_of(body, setting.ring.moduli)) == vector["public_key"]
         body = body_of(setting.ring, cipher.low, cipher.high)[:, 0, 0]
         assert digest(list_of(body, setting.ring.moduli)) == vector["cipher"]
+        if vector["answer"]:
+            assert answered(setting, public, cipher, vector["seed"] + 2) == vector["answer"]
+
+
+def answered(setting, public, cipher, seed):
+    weights = np.zeros((1, 1, setting.degree), dtype=np.int64)
+    weights[0, 0, :20] = np.arange(20) % 7 - 3
+    positions = np.arange(0, setting.degree, 64)
+    answer, _ = public.compute(cipher, Table.of(setting, weights), positions, seeded(seed))
+    words = {}
+    for name, part in (("mask", answer.mask), ("body", answer.body)):
+        wide = np.zeros((*part.shape[:-1], 8), dtype=np.uint8)
+        wide[..., : part.shape[-1]] = part
+        words[name] = digest(wide.view("<u8").ravel().tolist())
+    return words
 
 
 def digest(integers):

@@ -169,6 +169,19 @@ def test_owner_and_public_make_the_same_zeros_from_the_same_bits():
     assert len(few) == 3
 
 
+@pytest.mark.parametrize("size", [2048, 3072])
+def test_exponents_have_half_as_many_bits_as_the_modulus(size):
+    public = SecretKey.generate(secure(), size).public
+    table = public._table
+    assert table.width * len(table.table) >= size // 2
+    drawn = np.array(table.draw(500, secure()))
+    assert drawn.min() >= 0
+    assert drawn.max() < 2**table.width
+    ones = np.unpackbits(drawn.astype(">u2").view(np.uint8)).sum()  # every digit is uniform: half of the bits
+    bits = drawn.size * table.width
+    assert abs(ones - bits / 2) < 7 * np.sqrt(bits) / 2
+
+
 def test_a_stock_of_zeros_is_used_once():
     secret = key()
     stock = secret.zeros(3, seeded(1))

@@ -13,7 +13,7 @@ from discreet.crypto.agreement import Agreement, opened, sealed
 from discreet.crypto.portion import Portion
 from discreet.errors import CipherError, ParameterError, PeerError, ProtocolError, RangeError
 from discreet.mechanisms.exact import discrete_gaussian
-from discreet.protocols.step import Receive, Send, arrays_of, run_parties
+from discreet.protocols.step import Receive, Send, arrays_of, domain, run_parties
 from discreet.protocols.total import Total, collect, contribute
 from discreet.randomness import seeded
 
@@ -141,6 +141,28 @@ def test_what_the_collector_sees_of_a_member_is_uniform_and_says_nothing():
             )
         )
     assert len(forms) == 1
+
+
+def test_a_late_number_stays_masked_by_its_own_seed_when_pairs_are_opened():
+    """Without either mask what is left of y is x; with one of the two still in, it is noise."""
+    agreed = agreed_of(3, 2, size=500)
+    numbers = {name: np.full(500, 11) for name in agreed.members}
+    _, _, records = run(agreed, numbers)
+    secrets = {}
+    for i, name in enumerate(agreed.members):
+        bits = seeded(i)
+        secrets[name] = (Agreement.draw(bits), Agreement.draw(bits), bits.bytes(32))
+    y = next(send.arrays["numbers"] for name, send in records if name == "m1" and send.name == "total/masked")
+    pairs = np.zeros(500, dtype=np.uint64)
+    for other, sign in (("m0", -1), ("m2", 1)):
+        shared = secrets["m1"][1].shared(secrets[other][1].public)
+        first, second = sorted(("m1", other))
+        words = agreed.mask(shared, domain("pair", 1, first, second))
+        pairs = pairs + words if sign > 0 else pairs - words
+    own = agreed.mask(secrets["m1"][2], "own")
+    assert_uniform(y - pairs, 2.0**64, cells=16)
+    assert_uniform(y - own, 2.0**64, cells=16)
+    assert np.array_equal((y - own - pairs).view(np.int64), numbers["m1"])
 
 
 def test_sealed_notes_look_random_and_differ():

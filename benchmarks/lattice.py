@@ -78,7 +78,7 @@ def _layer(full: bool) -> list[Finding]:
 
 def _finding(what: str, said: str, ours: float, theirs: float, target: float | None) -> Finding:
     if math.isinf(theirs):
-        return Finding(what, said, "absent", math.nan)
+        return Finding(what, said, "absent", 0.0)
     return Finding(what, said, f"{theirs:.2f} s", theirs / ours, target)
 
 
@@ -99,7 +99,7 @@ def _windows(full: bool) -> Finding:
     told = ask("DISCREET_PHE", "peer_phe.py", 2048, 20)
     what = "a window of 1024 samples"
     if told is None:
-        return Finding(what, f"{each * 1e6:.2f} us", "phe absent (DISCREET_PHE)", math.nan)
+        return Finding(what, f"{each * 1e6:.2f} us", "phe absent (DISCREET_PHE)", 0.0)
     peer = 1024 * told["term"] + told["decrypt"]
     return Finding(f"{what}: phe, from samples", f"{each * 1e6:.2f} us", f"{peer * 1e3:.0f} ms", peer / each)
 
@@ -119,6 +119,6 @@ def _counts(full: bool) -> Finding:
     told = ask("DISCREET_PHE", "peer_phe.py", 2048, 20)
     what = f"inner product of {agreed.rows:,} rows"
     if told is None:
-        return Finding(what, f"{best:.2f} s", "phe absent (DISCREET_PHE)", math.nan)
+        return Finding(what, f"{best:.2f} s", "phe absent (DISCREET_PHE)", 0.0)
     peer = agreed.rows * (told["encrypt"] + told["add"] / 2)
     return Finding(f"{what}: phe, from samples", f"{best:.2f} s", f"{peer:.0f} s", peer / best)

@@ -86,7 +86,7 @@ def _speeds(size: int, full: bool) -> list[Finding]:
 def _finding(what: str, ours: float, theirs: float | None, target: float | None) -> Finding:
     unit = (lambda s: f"{s:.3f} s") if what.endswith("keys") else (lambda s: f"{1 / s:.0f}/s")
     if theirs is None:
-        return Finding(f"Paillier {what}", unit(ours), "phe absent (DISCREET_PHE)", math.nan)
+        return Finding(f"Paillier {what}", unit(ours), "no peer (DISCREET_PHE)", 0.0)
     return Finding(f"Paillier {what}: phe", unit(ours), unit(theirs), theirs / ours, target)
 
 
@@ -97,7 +97,7 @@ def _layer(size: int, full: bool) -> Finding:
     said = ", ".join(f"{name} {seconds:.2f}" for name, seconds in took.items() if name != "all")
     what = f"98 x 820 by 820 x 50, packed Paillier {size} ({said} s)"
     if told is None:
-        return Finding(what, f"{whole:.2f} s", "phe absent (DISCREET_PHE)", math.nan)
+        return Finding(what, f"{whole:.2f} s", "phe absent (DISCREET_PHE)", 0.0)
     peer = phe_job(told)
     target = 200.0 if size == 2048 else None
     return Finding(f"{what}: phe, from samples", f"{whole:.2f} s", f"{peer:.0f} s", peer / whole, target)

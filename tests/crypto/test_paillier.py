@@ -51,6 +51,16 @@ def test_keys_are_blum_integers_as_short_exponents_ask(size):
     assert pow(int(secret.public.generator), order // 2, n * n) != 1
 
 
+def test_no_key_has_primes_with_another_common_factor():
+    """Of random pairs a third has one; keys too short to use are quick to make in numbers."""
+    from discreet.crypto.paillier import _generated
+
+    for seed in range(60):
+        secret = _generated(seeded(seed), 64)
+        assert math.gcd(int(secret.p) - 1, int(secret.q) - 1) == 2
+        assert secret.p != secret.q
+
+
 @pytest.mark.parametrize("size", [0, 512, 1024, 2047, 2049, 2056])
 def test_short_keys_are_refused_before_anything_is_drawn(size):
     with pytest.raises(ParameterError):

@@ -182,6 +182,16 @@ def test_three_parties_multiply_without_a_dealer(form, seed):
     assert np.array_equal(join(np.stack(shares)), plain(form, x, y).astype(np.uint64))
 
 
+def test_products_among_three_are_hidden_even_where_all_factors_are_zero():
+    form = Form("pairs", 500, 1, 1)
+    nothing = zero(form.shapes[2], b"a" * 16, b"b" * 16, 1)
+    flat = Held(*(np.zeros((500, 1), dtype=np.uint64) for _ in range(2)))
+    share = multiplied(form, flat, flat, nothing)
+    counts, _ = np.histogram(share.astype(np.float64) / 2.0**64, bins=16, range=(0, 1))
+    assert chdtrc(15, ((counts - 500 / 16) ** 2 / (500 / 16)).sum()) > 1e-9
+    assert not np.array_equal(nothing, zero(form.shapes[2], b"a" * 16, b"b" * 16, 2))
+
+
 @given(
     st.sampled_from(["gaussian", "laplace"]),
     st.floats(1e3, 1e9),

@@ -174,6 +174,27 @@ def test_what_two_messages_have_in_common_is_uniform_too(way):
                 assert_uniform(first - second, 2.0**64)
 
 
+def test_what_three_parties_send_of_a_product_is_hidden_by_shares_of_zero():
+    """From the transcript of all: z_i less its cross terms is uniform for each, and zero in all."""
+    agreed = Joint(500, (("a", 1), ("b", 1), ("c", 1)))
+    columns = {name: np.ones((500, 1), dtype=np.int64) for name in agreed.parties}
+    _, transcript = run_parties(WAYS["three"](agreed, columns, 3))
+    parts, sent = {}, {}
+    for record in transcript:
+        if record.name == "product/parts":
+            index = "abc".index(record.receiver)
+            parts[record.sender, index] = record.arrays["own"]
+            parts[record.sender, (index + 1) % 3] = record.arrays["following"]
+        elif record.name == "product/share":
+            sent["abc".index(record.sender)] = record.arrays["share"]
+    hidden = []
+    for i in range(3):
+        (x, x_next), (y, y_next) = ((parts[name, i], parts[name, (i + 1) % 3]) for name in "ab")
+        hidden.append(sent[i] - (x * y + x * y_next + x_next * y))
+        assert_uniform(hidden[i], 2.0**64, cells=16)
+    assert not (hidden[0] + hidden[1] + hidden[2]).any()
+
+
 def test_shares_of_the_result_are_uniform_over_many_runs():
     agreed = Joint(3, (("a", 2), ("b", 2)))
     columns = {name: np.ones((3, 2), dtype=np.int64) for name in agreed.parties}

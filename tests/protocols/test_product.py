@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.protocols.uniform import assert_uniform
 
 from discreet.crypto.sharing import join, signed
+from discreet.crypto.triple import Form
 from discreet.errors import ParameterError, ProtocolError, RangeError
 from discreet.protocols.product import (
-    Dealt,
     Joint,
     Pair,
     be_one_of_three,
@@ -19,7 +19,8 @@ from discreet.protocols.product import (
     meet,
     opened,
 )
-from discreet.protocols.step import run_pair, run_parties
+from discreet.protocols.source import Dealt, Transferred
+from discreet.protocols.step import Limit, Receive, Send, run_pair, run_parties
 from discreet.randomness import secure, seeded
 
 
@@ -231,3 +232,44 @@ def test_columns_of_another_shape_on_the_wire_are_refused():
     }
     with pytest.raises(ProtocolError):
         run_parties(roles)
+
+
+class Open:
+    """Transfers without protection, for tests of what is built on them: all messages in the open."""
+
+    def send(self, messages):
+        yield Send("transfer/all", {"messages": messages})
+
+    def take(self, choices, options, words):
+        limit = Limit.array("<u8", (len(choices), options, words))
+        told = yield Receive("transfer/all", {"messages": limit})
+        return told["messages"][np.arange(len(choices)), choices]
+
+
+@given(
+    st.integers(1, 6),
+    st.lists(st.integers(1, 3), min_size=2, max_size=2),
+    st.sampled_from([1, 10**6]),
+    st.integers(0, 99),
+)
+@settings(max_examples=20, deadline=None)
+def test_two_parties_make_triples_by_transfers(rows, widths, largest, seed):
+    agreed = Joint(rows, tuple(zip("ab", widths, strict=True)), largest)
+    columns = tables(agreed, seed)
+    roles = {
+        name: join_in(name, columns[name], agreed, Transferred(name == "a", Open(), Open(), seeded(i)))
+        for i, name in enumerate("ab")
+    }
+    outputs, _ = run_parties(roles)
+    assert np.array_equal((outputs["a"] + outputs["b"]).view(np.int64), counts(list(columns.values())))
+
+
+def test_transferred_triples_are_triples_and_every_offer_is_uniform():
+    form = Form("pairs", 5, 2, 3)
+    sources = [Transferred(first, Open(), Open(), seeded(first)) for first in (True, False)]
+    one, two, transcript = run_pair(*(source.triple(form) for source in sources))
+    a, b, c = (getattr(one, part) + getattr(two, part) for part in "abc")
+    assert np.array_equal(form.of(a, b), c)
+    assert_uniform(transcript.records[0].arrays["messages"], 2.0**64)
+    again, _, _ = run_pair(*(source.triple(form) for source in sources))
+    assert not np.array_equal(one.a, again.a)

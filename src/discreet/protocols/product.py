@@ -10,7 +10,7 @@ columns over a lattice. Trusts nobody else. * **Any number with a helper** (`Joi
   deals. Trusts that the helper colludes with nobody; it sees no message but its own.
 * **Three parties alone** (`Joint`, `be_one_of_three`): replicated shares. Trusts that no two of them collude.
 
-`Source` is where triples come from: `Dealt` asks a helper; one made by oblivious transfer fits in its place.
+Triples may also come from another `discreet.protocols.source`: two parties make them by oblivious transfer.
 
 **Reveals** the number of rows, and widths, to everybody, and nothing of the columns: all that a party
 receives are encryptions or uniform words. `opened` then reveals the result, exactly: add noise first if it
@@ -21,42 +21,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.crypto.layout import Matrix
 from discreet.crypto.sharing import split
 from discreet.crypto.trio import Held, multiplied, zero
-from discreet.crypto.triple import Form, Triple, correction, expanded, sum_of
+from discreet.crypto.triple import Form, correction, sum_of
 from discreet.errors import ParameterError, RangeError
 from discreet.protocols.scores import Scores, ask, score
+from discreet.protocols.source import KEY, Dealt
 from discreet.protocols.step import Limit, Receive, Send, domain
 from discreet.randomness import expand
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.protocols.source import Source
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
     Numbers = NDArray[np.uint64]
 
-__all__ = [
-    "Dealt",
-    "Joint",
-    "Pair",
-    "Source",
-    "be_one_of_three",
-    "help_out",
-    "hold",
-    "join_in",
-    "meet",
-    "opened",
-]
+__all__ = ["Joint", "Pair", "be_one_of_three", "help_out", "hold", "join_in", "meet", "opened"]
 
 _VERSION = 1
-_KEY = 32
 
 
 @dataclass(frozen=True)
@@ -138,39 +128,9 @@ class Joint:
         return columns.view(np.uint64)
 
 
-class Source(Protocol):
-    """Where a party's triples come from, in the same order for all parties."""
-
-    def triple(self, form: Form) -> Steps[Triple]:
-        """The next triple."""
-        ...
-
-
-class Dealt:
-    """Triples from a helper, who sent a seed to everybody but corrections only to the last party."""
-
-    def __init__(self, last: bool, helper: str = "helper") -> None:
-        self._last, self._helper = last, helper
-        self._seed: bytes | None = None
-        self._number = 0
-
-    def triple(self, form: Form) -> Steps[Triple]:
-        """The next triple; the seed comes first."""
-        if self._seed is None:
-            told = yield Receive("product/seed", {"seed": Limit.raw(_KEY)}, self._helper)
-            self._seed = bytes(told["seed"])
-        triple = expanded(form, self._seed, self._number)
-        self._number += 1
-        if self._last:
-            limit = {"correction": Limit.array("<u8", form.shapes[2])}
-            told = yield Receive("product/correction", limit, self._helper)
-            triple.c = triple.c + told["correction"]
-        return triple
-
-
 def help_out(agreed: Joint, bits: Bits) -> Steps[None]:
     """The helper's role: it deals triples, learns nothing, and must not collude with any party."""
-    seeds = [bits.bytes(_KEY) for _ in agreed.parties]
+    seeds = [bits.bytes(KEY) for _ in agreed.parties]
     for name, seed in zip(agreed.parties, seeds, strict=True):
         yield Send("product/seed", {"seed": seed}, name)
     for number, form in enumerate(agreed.forms):
@@ -215,9 +175,9 @@ def be_one_of_three(name: str, columns: NDArray[np.int64], agreed: Joint, bits: 
     own = agreed.words(name, columns)
     position = agreed.parties.index(name)
     after, before = (agreed.parties[(position + step) % 3] for step in (1, 2))
-    key = bits.bytes(_KEY)
+    key = bits.bytes(KEY)
     yield Send("product/key", {"key": key}, before)
-    told = yield Receive("product/key", {"key": Limit.raw(_KEY)}, after)
+    told = yield Receive("product/key", {"key": Limit.raw(KEY)}, after)
     held = yield from _replicated(name, own, agreed, bits)
     product = held[0]
     for number, form in enumerate(agreed.forms):
@@ -235,7 +195,7 @@ def be_one_of_three(name: str, columns: NDArray[np.int64], agreed: Joint, bits: 
 def _replicated(name: str, own: Numbers, agreed: Joint, bits: Bits) -> Steps[list[Held]]:
     """Everybody's columns as replicated shares: party i gets parts i and i + 1."""
     position = agreed.parties.index(name)
-    stream = expand(bits.bytes(_KEY), domain("product", _VERSION, "parts"), seeded=bits.seeded)
+    stream = expand(bits.bytes(KEY), domain("product", _VERSION, "parts"), seeded=bits.seeded)
     parts = split(own, 3, stream)
     for step in (1, 2):
         receiver = (position + step) % 3

@@ -120,7 +120,7 @@ class Transferred:
 
 
 def _gathered(form: Form, words: Numbers) -> Numbers:
-    """Sums over bits, and over rows if the form asks for it: (rows, right, 64, left) to the product's shape."""
+    """Sums over bits, and over rows if the form asks for it; words are (rows, right, 64, left)."""
     summed = words.sum(axis=2, dtype=np.uint64)
     if form.product == "sums":
         return summed.sum(axis=0, dtype=np.uint64).T

@@ -243,6 +243,15 @@ def test_weights_that_are_too_large_are_refused():
         Table.of(setting, weights)
 
 
+@pytest.mark.parametrize("weight", [-(2**63), 2**63 - 1, 101, -101])
+def test_weights_of_any_size_are_compared_without_wrapping(weight):
+    setting, _, _ = small()
+    weights = np.zeros((4, 1, 4096), dtype=np.int64)
+    weights[:, 0, 0] = weight
+    with pytest.raises(RangeError):
+        Table.of(setting, weights)
+
+
 def test_more_openings_than_planned_are_refused_before_anything_is_drawn():
     setting, secret, public = small()
     cipher = secret.encrypt(np.zeros((2, 1, 4096), dtype=np.int64), seeded(2))

@@ -205,6 +205,30 @@ def test_a_stock_of_zeros_is_used_once():
     assert len(set(numbers)) == 3
 
 
+def test_what_belongs_to_another_key_is_refused():
+    one, two = key(), SecretKey.generate(seeded(2), 2048)
+    x, y = one.encrypt([1], seeded(1), 5), two.encrypt([1], seeded(1), 5)
+    for work in (
+        lambda: x + y,
+        lambda: one.decrypt(y),
+        lambda: one.public.encrypt([1], two.zeros(1, seeded(1))),
+        lambda: (x + x).sealed(two.zeros(1, seeded(1))),
+    ):
+        with pytest.raises(ParameterError, match="different keys"):
+            work()
+
+
+@pytest.mark.parametrize("weight", [2**62 + 1, -(2**62) - 1, 2**63 - 1, -(2**63)])
+def test_weights_that_overflow_64_bits_are_refused(weight):
+    x = key().encrypt([1, 1, 1, 1], seeded(1), 5)
+    with pytest.raises(RangeError):
+        x.weighted(np.full((4, 1), weight), 2**66)
+    with pytest.raises(RangeError):
+        x.weighted(np.full((4, 1), 2**62), 2**63)  # their sum is 2**64, which wraps around to 0
+    with pytest.raises(ParameterError):
+        x.weighted(np.ones((3, 1), dtype=np.int64), 5)
+
+
 def test_keys_cross_the_wire_and_malformed_ones_are_refused():
     public = key().public
     sent = public.to_bytes()

@@ -273,3 +273,21 @@ def test_transferred_triples_are_triples_and_every_offer_is_uniform():
     assert_uniform(transcript.records[0].arrays["messages"], 2.0**64)
     again, _, _ = run_pair(*(source.triple(form) for source in sources))
     assert not np.array_equal(one.a, again.a)
+
+
+def test_real_transfers_fit_as_a_source():
+    transfer = pytest.importorskip("discreet.protocols.transfer", reason="transfers are not merged yet")
+    agreed = Joint(30, (("a", 2), ("b", 3)), 1000)
+    columns = tables(agreed, 1)
+
+    def role(name):
+        bits = seeded(ord(name))
+        first, second = transfer.open_sending, transfer.open_choosing
+        if name == "a":
+            sends, takes = (yield from first(b"ab", bits)), (yield from second(b"ba", bits))
+        else:
+            takes, sends = (yield from second(b"ab", bits)), (yield from first(b"ba", bits))
+        return (yield from join_in(name, columns[name], agreed, Transferred(name == "a", sends, takes, bits)))
+
+    outputs, _ = run_parties({name: role(name) for name in "ab"})
+    assert np.array_equal((outputs["a"] + outputs["b"]).view(np.int64), counts(list(columns.values())))

@@ -73,7 +73,9 @@ class Table:
     @staticmethod
     def of(setting: Setting, weights: NDArray[np.int64]) -> Table:
         """Weights (inputs, outputs, N). Raises `RangeError` if more of them meet than was agreed."""
-        if int(np.abs(weights).sum(axis=(0, 2)).max(initial=0)) > setting.weight:
+        sizes = np.abs(weights.astype(np.float64)).sum(axis=(0, 2))
+        slack = 1.0 if sizes.max(initial=0.0) < 2.0**53 else 1 + 2.0**-30  # above, sums are rounded
+        if (sizes * slack > setting.weight).any():
             raise RangeError(
                 "the weights that meet in an output are larger than agreed", wanted=f"<= {setting.weight}"
             )

@@ -107,10 +107,22 @@ class PublicKey:
         self.check(bound)
         if any(abs(number) > bound for number in numbers):
             raise RangeError("a value is larger than the bound that was given", wanted=f"|value| <= {bound}")
-        zeros = bits.take(len(numbers)) if isinstance(bits, Zeros) else self.zeros(len(numbers), bits).take()
+        zeros = self.stock(len(numbers), bits)
         n, square = self.n, self.square
         made = [(1 + number * n) * zero % square for number, zero in zip(numbers, zeros, strict=True)]
         return Encrypted(self, made, bound, fresh=True)
+
+    def stock(self, count: int, bits: Bits | Zeros) -> list[int]:
+        """So many encryptions of zero: out of a stock for this key, or made now."""
+        if not isinstance(bits, Zeros):
+            return self.zeros(count, bits).take()
+        self.same(bits.key)
+        return bits.take(count)
+
+    def same(self, other: PublicKey) -> None:
+        """Raise `ParameterError` unless the other key is this one."""
+        if (self.n, self.generator) != (other.n, other.generator):
+            raise ParameterError("these belong to different keys", wanted="one key for all")
 
     def check(self, bound: int) -> None:
         """Raise `RangeError` if plaintexts of this size could wrap around."""
@@ -123,7 +135,10 @@ class PublicKey:
             )
 
     def received(self, sent: bytes, count: int, largest: int) -> Encrypted:
-        """Ciphertexts from bytes of a peer. Raises `CipherError` if they are not units modulo n**2."""
+        """Ciphertexts from bytes of a peer, who is trusted that plaintexts are at most ``largest``.
+
+        Raises `CipherError` if they are not units modulo n**2.
+        """
         width = self.width
         if len(sent) != count * width:
             wanted = f"{count * width} bytes"
@@ -193,6 +208,7 @@ class Encrypted:
 
     def __add__(self, other: Encrypted) -> Encrypted:
         """Encryptions of the sums."""
+        self.key.same(other.key)
         bound = self.largest + other.largest
         self.key.check(bound)
         pairs = zip(self.numbers, other.numbers, strict=True)
@@ -216,7 +232,7 @@ class Encrypted:
         """
         bound = self.largest * largest
         self.key.check(bound)
-        if int(np.abs(weights).sum(axis=0).max(initial=0)) > largest:
+        if any(sum(abs(weight) for weight in column) > largest for column in weights.T.tolist()):
             raise RangeError("weights sum to more than the bound that was given")
         return Encrypted(
             self.key, products_of_powers(self.numbers, weights, self.key.square), bound, fresh=False
@@ -224,9 +240,7 @@ class Encrypted:
 
     def sealed(self, bits: Bits | Zeros) -> Encrypted:
         """The same plaintexts in ciphertexts that look freshly made: times fresh encryptions of zero."""
-        count = len(self.numbers)
-        zeros = bits.take(count) if isinstance(bits, Zeros) else self.key.zeros(count, bits).take()
-        pairs = zip(self.numbers, zeros, strict=True)
+        pairs = zip(self.numbers, self.key.stock(len(self.numbers), bits), strict=True)
         made = [number * zero % self.key.square for number, zero in pairs]
         return Encrypted(self.key, made, self.largest, fresh=True)
 
@@ -296,6 +310,7 @@ class SecretKey:
 
     def decrypt(self, encrypted: Encrypted) -> list[int]:
         """The plaintexts, in (-n/2, n/2)."""
+        self.public.same(encrypted.key)
         return [self._decrypted(number) for number in encrypted.numbers]
 
     def _decrypted(self, number: int) -> int:

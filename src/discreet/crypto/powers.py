@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.crypto.number import inverse, long
+from discreet.errors import ParameterError, RangeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +74,13 @@ class FixedBase:
 def products_of_powers(bases: Sequence[int], exponents: NDArray[np.int64], modulus: int) -> list[int]:
     """prod_i bases[i] ** exponents[i, j], for every column j.
 
-    Bases must be invertible if an exponent is negative.
+    Bases must be invertible if an exponent is negative. Raises `RangeError` for exponents above 2**62.
     """
+    if exponents.shape[0] != len(bases) or exponents.ndim != 2:
+        wanted = f"({len(bases)}, columns)"
+        raise ParameterError("exponents do not belong to these bases", got=exponents.shape, wanted=wanted)
+    if exponents.size and not (exponents.min() >= -(2**62) and exponents.max() <= 2**62):
+        raise RangeError("an exponent is too large", wanted="at most 2**62 in size")
     modulus = long(modulus)
     bases = [long(base) for base in bases]
     bits = int(np.abs(exponents).max(initial=0)).bit_length()

@@ -20,8 +20,8 @@ is about people. **Trusts** that parties follow the protocol: a wrong share chan
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from discreet.protocols.step import Limit, Receive, Send, domain
 from discreet.randomness import expand
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.protocols.source import Source
@@ -59,6 +61,15 @@ class Pair:
     largest_left: int = 1
     largest_right: int = 1
     share_bits: int = 40
+
+    def to_dict(self) -> dict[str, int]:
+        """As plain data, for a plan that both sides hash."""
+        return asdict(self)
+
+    @staticmethod
+    def of(plain: Mapping[str, int]) -> Pair:
+        """From plain data."""
+        return Pair(**plain)
 
     @property
     def scores(self) -> Scores:
@@ -98,6 +109,16 @@ class Joint:
                 "a result could leave its share", got=(self.rows, self.largest), wanted="below 2**63",
                 remedy="Take coarser numbers.",
             )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for a plan that all hash."""
+        return {"rows": self.rows, "widths": [list(pair) for pair in self.widths], "largest": self.largest}
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Joint:
+        """From plain data."""
+        widths = tuple((str(name), int(width)) for name, width in plain["widths"])
+        return Joint(plain["rows"], widths, plain["largest"])
 
     @property
     def parties(self) -> tuple[str, ...]:

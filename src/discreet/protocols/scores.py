@@ -18,7 +18,7 @@ bounds before it draws or sends anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ from discreet.protocols.step import Limit, Receive, Send, domain
 from discreet.randomness import expand
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.protocols.step import Arrays, Steps
@@ -68,6 +70,20 @@ class Scores:
                 remedy="Take more share bits or coarser numbers.",
             )  # fmt: skip
         _ = self.setting
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for a plan that both sides hash."""
+        kind = "matrix" if isinstance(self.layout, Matrix) else "correlation"
+        sizes = {"largest": self.largest, "heaviest": self.heaviest, "constant": self.constant}
+        return {"kind": kind, **asdict(self.layout), **sizes, "share_bits": self.share_bits}
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Scores:
+        """From plain data."""
+        sizes = {name: plain[name] for name in ("largest", "heaviest", "share_bits", "constant")}
+        made = Matrix if plain["kind"] == "matrix" else Correlation
+        rest = {name: plain[name] for name in plain if name not in sizes and name != "kind"}
+        return Scores(made(**rest), **sizes)
 
     @property
     def terms(self) -> int:

@@ -28,13 +28,14 @@ lists of survivors cannot gather both secrets of one member. A member can falsif
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.crypto import field
 from discreet.crypto.agreement import NOTE, Agreement, opened, sealed
+from discreet.crypto.portion import Portion
 from discreet.crypto.sharing import join_shamir, masks, split_shamir
 from discreet.errors import CipherError, ParameterError, PeerError, ProtocolError, RangeError
 from discreet.protocols.step import Limit, Receive, Send, domain
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.crypto.portion import Portion, Sampler
+    from discreet.crypto.portion import Sampler
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
@@ -98,6 +99,20 @@ class Total:
             raise ParameterError(
                 "the noise could wrap around", got=float(portion.own), wanted="a coarser grid"
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for a plan that all hash."""
+        portion = None if self.portion is None else asdict(self.portion)
+        special = {"members": list(self.members), "session": self.session.hex(), "portion": portion}
+        return {**asdict(self), **special}
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Total:
+        """From plain data."""
+        portion = None if plain["portion"] is None else Portion(**plain["portion"])
+        session = bytes.fromhex(plain["session"])
+        special: dict[str, Any] = {"members": tuple(plain["members"]), "session": session, "portion": portion}
+        return Total(**{**plain, **special})
 
     def label(self, *parts: object) -> str:
         """The domain of one derivation in this run."""

@@ -24,6 +24,8 @@ NAMES = (
     "cepstra",
     "hmm",
     "wire",
+    "paillier",
+    "lattice",
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

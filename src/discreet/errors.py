@@ -3,6 +3,7 @@
     DiscreetError
     |-- RequestError            the request cannot be met as it stands; nothing was spent (exit code 2)
     |   |-- ParameterError      an argument is missing or out of range
+    |   |-- RangeError          a value could leave the range in which the result is proven exact
     |   |-- DomainError         declared bounds, radius, columns or units do not make sense
     |   |-- DataError           the rows are missing, unreadable or of another shape than declared
     |   |   `-- PersonError     the rows of one person do not lie together
@@ -16,6 +17,7 @@
     |   |-- IdentityError       a key, certificate or pin of a party is missing, damaged or not trusted
     |   |-- PlanError           the parties did not agree to the same plan, version or model
     |   |-- ProtocolError       a message came that the protocol does not allow
+    |   |-- CipherError         a ciphertext, key or share from another party is malformed
     |   `-- PeerError           the other party went away or gave up
     |       `-- LateError       the other party did not answer in time
     `-- NotFittedError          a result was asked of a model that has none yet
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BudgetError",
     "BundleError",
+    "CipherError",
     "DataError",
     "DiscreetError",
     "DomainError",
@@ -50,6 +53,7 @@ __all__ = [
     "PersonError",
     "PlanError",
     "ProtocolError",
+    "RangeError",
     "RequestError",
     "TooLargeError",
     "UnplannedError",
@@ -83,6 +87,10 @@ class RequestError(DiscreetError, ValueError):
 
 class ParameterError(RequestError):
     """An argument is missing or out of range."""
+
+
+class RangeError(RequestError):
+    """A value could leave the range in which the result is proven exact; nothing was drawn or sent."""
 
 
 class DomainError(RequestError):
@@ -135,6 +143,10 @@ class PlanError(PartyError):
 
 class ProtocolError(PartyError):
     """A message came that the protocol does not allow: another name, order, shape or size."""
+
+
+class CipherError(PartyError):
+    """A ciphertext, key or share from another party is malformed."""
 
 
 class PeerError(PartyError):

@@ -12,6 +12,12 @@
     |   `-- UnplannedError      a release that was not announced to the ledger first
     |-- LedgerError             the ledger is missing, damaged or was tampered with
     |-- BundleError             a saved result is missing, damaged or of another schema
+    |-- PartyError              a run between parties ended early; nothing partial was opened
+    |   |-- IdentityError       a key, certificate or pin of a party is missing, damaged or not trusted
+    |   |-- PlanError           the parties did not agree to the same plan, version or model
+    |   |-- ProtocolError       a message came that the protocol does not allow
+    |   `-- PeerError           the other party went away or gave up
+    |       `-- LateError       the other party did not answer in time
     `-- NotFittedError          a result was asked of a model that has none yet
 
 An error says what happened, what was got, what was wanted and how to go on. It is raised before
@@ -33,11 +39,17 @@ __all__ = [
     "DataError",
     "DiscreetError",
     "DomainError",
+    "IdentityError",
+    "LateError",
     "LedgerError",
     "NotFittedError",
     "OverspentError",
     "ParameterError",
+    "PartyError",
+    "PeerError",
     "PersonError",
+    "PlanError",
+    "ProtocolError",
     "RequestError",
     "TooLargeError",
     "UnplannedError",
@@ -107,6 +119,30 @@ class LedgerError(DiscreetError):
 
 class BundleError(DiscreetError):
     """A saved result is missing, damaged or of another schema."""
+
+
+class PartyError(DiscreetError):
+    """A run between parties ended early; no partial result was opened."""
+
+
+class IdentityError(PartyError):
+    """A key, certificate or pin of a party is missing, damaged or not trusted."""
+
+
+class PlanError(PartyError):
+    """The parties did not agree to the same plan, version or model; no private byte was sent."""
+
+
+class ProtocolError(PartyError):
+    """A message came that the protocol does not allow: another name, order, shape or size."""
+
+
+class PeerError(PartyError):
+    """The other party went away or gave up."""
+
+
+class LateError(PeerError, TimeoutError):
+    """The other party did not answer in time."""
 
 
 class NotFittedError(DiscreetError, ValueError, AttributeError):

@@ -1,0 +1,1 @@
+"""Primitives between parties, dangerous alone: ciphers, transfers, garbled circuits, shares."""

@@ -4,9 +4,9 @@ An array of blocks has dtype uint64 and a last axis of two: the low and the high
 
 **Hash.** With pi the AES-128 permutation under a *public* key,
 
-    H(x, i) = pi(pi(x) ^ i) ^ pi(x)            (TMMO: Guo, Katz, Wang and Yu, S&P 2020, section 7.4)
+    H(x, i) = pi(y) ^ y,   y = pi(x) ^ i
 
-is tweakable circular correlation robust if AES is an ideal cipher: for a secret D with 127 uniform bits, all
+(TMMO of Guo, Katz, Wang and Yu, S&P 2020, section 7.4, up to the public constant i, which saves an array) is tweakable circular correlation robust if AES is an ideal cipher: for a secret D with 127 uniform bits, all
 H(x ^ D, i) and H(x ^ D, i) ^ D look uniform, as long as no pair (x, i) repeats and every tweak i is used for a
 few blocks only. That is what garbling and transfer extension need, and it costs two calls of AES and no key
 schedule.
@@ -116,7 +116,8 @@ def hash_blocks(tweaks: Tweaks, blocks: Blocks, first: int, part: int = 0) -> Bl
         source = np.ascontiguousarray(blocks[start - first : stop - first])
         aes.apply(memoryview(source).cast("B"), memoryview(space[0]))
         once = space[0][: 16 * length].view(np.uint64).reshape(length, 2)
-        aes.apply(memoryview(once ^ tweak[:length]).cast("B"), memoryview(space[1]))
+        once ^= tweak[:length]
+        aes.apply(memoryview(space[0][: 16 * length]), memoryview(space[1]))
         twice = space[1][: 16 * length].view(np.uint64).reshape(length, 2)
         np.bitwise_xor(once, twice, out=result[start - first : stop - first])
     return result

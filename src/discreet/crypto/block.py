@@ -102,16 +102,17 @@ class Tweaks:
             position = stop
 
 
-def hash_blocks(tweaks: Tweaks, blocks: Blocks, first: int, part: int = 0) -> Blocks:
+def hash_blocks(tweaks: Tweaks, blocks: Blocks, first: int, part: int | NDArray[Any] = 0) -> Blocks:
     """H of blocks (n, 2) at positions first .. first + n; ``part`` tells several hashes of one position apart."""
+    parts = np.broadcast_to(np.asarray(part, dtype=np.uint64), len(blocks))
     count = len(blocks)
     result = np.empty((count, 2), dtype=np.uint64)
     size = min(count, EPOCH)
     space = [np.empty(16 * size + 15, dtype=np.uint8) for _ in range(2)]
     tweak = np.empty((size, 2), dtype=np.uint64)
-    tweak[:, 1] = part
     for epoch, start, stop in tweaks.pieces(first, count):
         aes, length = tweaks.key(epoch), stop - start
+        tweak[:length, 1] = parts[start - first : stop - first]
         tweak[:length, 0] = np.arange(start % EPOCH, start % EPOCH + length, dtype=np.uint64)
         source = np.ascontiguousarray(blocks[start - first : stop - first])
         aes.apply(memoryview(source).cast("B"), memoryview(space[0]))

@@ -104,6 +104,7 @@ class Receiver:
         ]
         self._session = session
         self._tweaks = Tweaks(derive(b"discreet/1/extension/pads", session))
+        self.choices = Tweaks(derive(b"discreet/1/extension/choices", session))
         self._next = 0
 
     def __repr__(self) -> str:
@@ -145,6 +146,7 @@ class Sender:
         ]
         self._session = session
         self._tweaks = Tweaks(derive(b"discreet/1/extension/pads", session))
+        self.choices = Tweaks(derive(b"discreet/1/extension/choices", session))
         self._next = 0
         self._spoilt = False
 

@@ -6,8 +6,9 @@ An array of blocks has dtype uint64 and a last axis of two: the low and the high
 
     H(x, i) = pi(y) ^ y,   y = pi(x) ^ i
 
-(TMMO of Guo, Katz, Wang and Yu, S&P 2020, section 7.4, up to the public constant i, which saves an array) is tweakable circular correlation robust if AES is an ideal cipher: for a secret D with 127 uniform bits, all
-H(x ^ D, i) and H(x ^ D, i) ^ D look uniform, as long as no pair (x, i) repeats and every tweak i is used for a
+(TMMO of Guo, Katz, Wang and Yu, S&P 2020, section 7.4, up to the public constant i, which saves an array) is
+tweakable circular correlation robust if AES is an ideal cipher: for a secret D with 127 uniform bits, all H(x
+^ D, i) and H(x ^ D, i) ^ D look uniform, as long as no pair (x, i) repeats and every tweak i is used for a
 few blocks only. That is what garbling and transfer extension need, and it costs two calls of AES and no key
 schedule.
 
@@ -16,8 +17,8 @@ schedule.
 advise for many gates and many sessions, so q stays at or below 2**14 and an attacker must spend some 2**112
 calls of AES, however long the circuit and however many sessions are attacked at once.
 
-**Not protected.** `cryptography` runs AES in hardware where there is AES-NI, in constant time; elsewhere OpenSSL's
-bitsliced code. Array operations do not branch on content.
+**Not protected.** `cryptography` runs AES in hardware where there is AES-NI, in constant time; elsewhere
+OpenSSL's bitsliced code. Array operations do not branch on content.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Permutation:
     def __init__(self, key: bytes) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-        self._cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 (a permutation)
+        self._cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
 
     def apply(self, blocks: memoryview, into: memoryview) -> None:
         """Permute raw blocks; ``into`` must have 15 bytes to spare."""
@@ -82,8 +83,8 @@ class Permutation:
 class Tweaks:
     """Which key and which tweak each position of a stream gets; the same on both sides.
 
-    Position j has tweak j mod 4096 under key nonce + j div 4096 (mod 2**128). The nonce is public, uniform and
-    used for one purpose only, so keys of different purposes and sessions do not meet.
+    Position j has tweak j mod 4096 under key nonce + j div 4096 (mod 2**128). The nonce is public, uniform
+    and used for one purpose only, so keys of different purposes and sessions do not meet.
     """
 
     def __init__(self, nonce: bytes) -> None:
@@ -103,7 +104,7 @@ class Tweaks:
 
 
 def hash_blocks(tweaks: Tweaks, blocks: Blocks, first: int, part: int | NDArray[Any] = 0) -> Blocks:
-    """H of blocks (n, 2) at positions first .. first + n; ``part`` tells several hashes of one position apart."""
+    """H of blocks (n, 2) at positions from ``first`` on; ``part`` tells hashes of one position apart."""
     parts = np.broadcast_to(np.asarray(part, dtype=np.uint64), len(blocks))
     count = len(blocks)
     result = np.empty((count, 2), dtype=np.uint64)
@@ -115,10 +116,10 @@ def hash_blocks(tweaks: Tweaks, blocks: Blocks, first: int, part: int | NDArray[
         tweak[:length, 1] = parts[start - first : stop - first]
         tweak[:length, 0] = np.arange(start % EPOCH, start % EPOCH + length, dtype=np.uint64)
         source = np.ascontiguousarray(blocks[start - first : stop - first])
-        aes.apply(memoryview(source).cast("B"), memoryview(space[0]))
+        aes.apply(source.data.cast("B"), space[0].data)
         once = space[0][: 16 * length].view(np.uint64).reshape(length, 2)
         once ^= tweak[:length]
-        aes.apply(memoryview(space[0][: 16 * length]), memoryview(space[1]))
+        aes.apply(space[0][: 16 * length].data, space[1].data)
         twice = space[1][: 16 * length].view(np.uint64).reshape(length, 2)
         np.bitwise_xor(once, twice, out=result[start - first : stop - first])
     return result
@@ -145,8 +146,8 @@ def unpack_bits(packed: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
 def transpose_bits(columns: NDArray[np.uint8]) -> Blocks:
     """128 columns of packed bits (128, m / 8) as m blocks (m, 2): bit i of block j is bit j of column i.
 
-    Three butterflies turn every 8 x 8 square of bits, all squares at once; then bytes change places. m must be a
-    multiple of 64.
+    Three butterflies turn every 8 x 8 square of bits, all squares at once; then bytes change places. m must
+    be a multiple of 64.
     """
     if columns.shape[0] != 128 or columns.shape[1] % 8 or columns.dtype != np.uint8:
         raise ParameterError("not a matrix of bits", got=columns.shape, wanted="(128, a multiple of 8) bytes")

@@ -1,13 +1,13 @@
 """Chosen messages by transfer: 1 of 2, 1 of n, many words each, all transfers at once.
 
 For 1 of 2 the sender masks both messages with the two pads of a row (`discreet.crypto.extension`), and the
-receiver's pad takes off the mask of the chosen one. For 1 of n, ceil(log2 n) rows give keys k_(l,0), k_(l,1), one
-pair for each bit l of the number; message i is masked by the exclusive or over l of H(k_(l, bit l of i), i)
-(Naor and Pinkas 1999), which nobody can make who misses one of its keys.
+receiver's pad takes off the mask of the chosen one. For 1 of n, ceil(log2 n) rows give keys k_(l,0), k_(l,1),
+one pair for each bit l of the number; message i is masked by the exclusive or over l of H(k_(l, bit l of i),
+i) (Naor and Pinkas 1999), which nobody can make who misses one of its keys.
 
 **Assumes** what the extension assumes; a position is hashed n times, which takes log2 n bits off the 112 of
-`discreet.crypto.block`. **Reveals** the number and length of messages. **Does not** stop a sender from offering other
-messages than agreed, nor make it use the same messages in several transfers.
+`discreet.crypto.block`. **Reveals** the number and length of messages. **Does not** stop a sender from
+offering other messages than agreed, nor make it use the same messages in several transfers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def rows_needed(options: int) -> int:
 def choice_bits(choices: NDArray[Any], options: int) -> NDArray[np.uint8]:
     """Choices (n,) as the bits of all their rows (n times `rows_needed`)."""
     places = np.arange(rows_needed(options))
-    if choices.size and not (0 <= int(choices.min()) and int(choices.max()) < options):
+    if choices.size and not (int(choices.min()) >= 0 and int(choices.max()) < options):
         raise ParameterError("a choice is not among the options", wanted=f"0 to {options - 1}")
     return (choices.astype(np.int64)[:, None] >> places & 1).astype(np.uint8).ravel()
 
@@ -75,7 +75,9 @@ def unmask(
     return chosen ^ _stream(receiver.choices, rows, keys, choices, width)[:, :words]
 
 
-def _stream(tweaks: Tweaks, rows: Rows, keys: Blocks, numbers: NDArray[Any], width: int) -> NDArray[np.uint64]:
+def _stream(
+    tweaks: Tweaks, rows: Rows, keys: Blocks, numbers: NDArray[Any], width: int
+) -> NDArray[np.uint64]:
     """The mask of option ``numbers[j]`` from the keys (n, bits, 2) of transfer j: (n, 2 width) words."""
     count, depth, _ = keys.shape
     flat = keys.reshape(-1, 2)

@@ -5,11 +5,11 @@
     build.output("sum", add(build, a, b))
     circuit = build.circuit()
 
-The builder folds constants, shares equal gates and drops gates that no output needs. The finished circuit is cut
-into **layers**: all AND gates of the same AND-depth form one layer, and so do the XOR gates that become ready
-together. Every layer is two gathers and one array operation for all its gates and all instances, whoever runs it:
-`Circuit.plain` on bits, `discreet.crypto.garble` on labels. XOR and NOT are free in garbling, so what counts is
-``ands`` (32 bytes each on the wire) and ``depth`` (layers of AND).
+The builder folds constants, shares equal gates and drops gates that no output needs. The finished circuit is
+cut into **layers**: all AND gates of the same AND-depth form one layer, and so do the XOR gates that become
+ready together. Every layer is two gathers and one array operation for all its gates and all instances,
+whoever runs it: `Circuit.plain` on bits, `discreet.crypto.garble` on labels. XOR and NOT are free in
+garbling, so what counts is ``ands`` (32 bytes each on the wire) and ``depth`` (layers of AND).
 
 A wire is an integer. Wire 0 is the constant one; the constant zero is `ZERO`, which needs no wire.
 """
@@ -82,7 +82,9 @@ class Circuit:
             raise ParameterError("no such input", got=name, wanted=str(sorted(self.inputs)))
         wanted = self.inputs[name].stop - self.inputs[name].start
         if len(shape) != 2 or shape[0] != wanted:
-            raise ParameterError(f"input {name!r} has the wrong shape", got=shape, wanted=f"({wanted}, instances)")
+            raise ParameterError(
+                f"input {name!r} has the wrong shape", got=shape, wanted=f"({wanted}, instances)"
+            )
 
     def plain(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.uint8]]:
         """Run on bits in the clear: arrays (bits, instances) of 0 and 1 in and out."""
@@ -120,6 +122,15 @@ class Builder:
         self._ends += [(0, 0)] * width
         self._inputs[name] = slice(first, first + width)
         return list(range(first, first + width))
+
+    def words(self, name: str, count: int, width: int) -> list[Word]:
+        """One input that holds several numbers of a width, one after the other."""
+        wires = self.input(name, count * width)
+        return [wires[at : at + width] for at in range(0, count * width, width)]
+
+    def output_words(self, name: str, words: Sequence[Word]) -> None:
+        """One output that holds several numbers, one after the other."""
+        self.output(name, [bit for word in words for bit in word])
 
     def output(self, name: str, word: Sequence[Bit]) -> None:
         """Give a number out under a name."""
@@ -201,7 +212,7 @@ class Builder:
         return Circuit(dict(self._inputs), tuple(layers), outputs, numbered)
 
     def _places(self) -> dict[int, tuple[int, int]]:
-        """For each gate in use: its AND-depth, and its place among the XOR layers of that depth (0: an AND)."""
+        """For each gate in use: its AND-depth, and its place among the XOR layers there (0: an AND)."""
         used = self._used()
         places: dict[int, tuple[int, int]] = {}
         for gate, kind in enumerate(self._kinds):

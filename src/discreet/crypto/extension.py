@@ -7,23 +7,24 @@ After `Receiver.extend(choices)` and `Sender.extend(message)`, for every transfe
 where r_j is the receiver's choice bit and D the sender's secret *offset*, the same for all. These correlated
 rows are the labels of a garbled circuit as they stand; `pads` hashes them to keys for messages of any kind.
 
-**Protocol** (Ishai, Kilian, Nissim and Petrank 2003). The receiver holds 128 pairs of seeds, the sender one seed of
-each pair, chosen by the bits of D (by `discreet.crypto.transfer`). Seeds are expanded to columns t^i and u^i; the
-receiver sends t^i ^ u^i ^ r, the sender computes q^i = t^i ^ D_i r; both transpose the bits.
+**Protocol** (Ishai, Kilian, Nissim and Petrank 2003). The receiver holds 128 pairs of seeds, the sender one
+seed of each pair, chosen by the bits of D (by `discreet.crypto.transfer`). Seeds are expanded to columns t^i
+and u^i; the receiver sends t^i ^ u^i ^ r, the sender computes q^i = t^i ^ D_i r; both transpose the bits.
 
-**Check.** A receiver that uses different r in different columns would learn bits of D. The check of Keller, Orsini
-and Scholl 2015 as first published rests on a lemma that is false (Roy, "SoftSpokenOT", Crypto 2022, appendix D).
-This is the corrected one: a random linear hash of **columns**,
+**Check.** A receiver that uses different r in different columns would learn bits of D. The check of Keller,
+Orsini and Scholl 2015 as first published rests on a lemma that is false (Roy, "SoftSpokenOT", Crypto 2022,
+appendix D). This is the corrected one: a random linear hash of **columns**,
 
     receiver sends  L(r)  and  SHA-256(L(t^1), ..., L(t^128));    sender compares with  L(q^i) ^ D_i L(r).
 
-L is GHASH, the polynomial hash of AES-GCM over GF(2**128), under a key that hashes the session and all columns
-(Fiat-Shamir). 128 more transfers with random choices, which nobody uses, hide r in L(r). A receiver that cheats
-in e columns passes only by guessing e bits of D: with probability 2**-e, plus 2**-118 for every hash it can afford
-to try. After a failed check the sender must not be used again, and refuses.
+L is GHASH, the polynomial hash of AES-GCM over GF(2**128), under a key that hashes the session and all
+columns (Fiat-Shamir). 128 more transfers with random choices, which nobody uses, hide r in L(r). A receiver
+that cheats in e columns passes only by guessing e bits of D: with probability 2**-e, plus 2**-118 for every
+hash it can afford to try. After a failed check the sender must not be used again, and refuses.
 
-**Assumes** AES as a pseudo-random generator and, for `pads`, as an ideal cipher (`discreet.crypto.block`); SHA-256
-as a random oracle. Secure against malicious parties in that model; 128-bit offset, statistical error below 2**-100.
+**Assumes** AES as a pseudo-random generator and, for `pads`, as an ideal cipher (`discreet.crypto.block`);
+SHA-256 as a random oracle. Secure against malicious parties in that model; 128-bit offset, statistical error
+below 2**-100.
 **Costs** 16 bytes a transfer on the wire and some 0.1 microseconds on both sides together.
 """
 
@@ -43,7 +44,6 @@ from discreet.crypto.block import (
     derive,
     hash_blocks,
     pack_bits,
-    repeat_bits,
     transpose_bits,
     unpack_bits,
 )
@@ -141,9 +141,7 @@ class Sender:
         _check_seeds(len(seeds))
         self.offset = block_of(offset)
         self._signs = unpack_bits(np.frombuffer(offset[:16], dtype=np.uint8), COLUMNS)
-        self._streams = [
-            expand(seed, f"extension 1 column {index}") for index, seed in enumerate(seeds)
-        ]
+        self._streams = [expand(seed, f"extension 1 column {index}") for index, seed in enumerate(seeds)]
         self._session = session
         self._tweaks = Tweaks(derive(b"discreet/1/extension/pads", session))
         self.choices = Tweaks(derive(b"discreet/1/extension/choices", session))
@@ -156,16 +154,18 @@ class Sender:
     def extend(self, columns: NDArray[np.uint8], proof: Proof, count: int) -> Rows:
         """The rows q_j for what the receiver sent.
 
-        Raises `ProtocolError` if the receiver cheated; the sender is then spoilt and refuses to go on, because
-        one bit of its offset may be known.
+        Raises `ProtocolError` if the receiver cheated; the sender is then spoilt and refuses to go on,
+        because one bit of its offset may be known.
         """
         if self._spoilt:
             raise ProtocolError(
                 "this extension caught a cheating receiver", remedy="Start a new session, or do not."
             )
         shape = columns_shape(count)
-        if columns.shape != shape or columns.dtype != np.uint8:
-            raise ProtocolError("columns of a transfer have the wrong shape", got=columns.shape, wanted=str(shape))
+        if columns.shape != shape or columns.dtype != np.uint8 or len(proof.fold) != 16:
+            raise ProtocolError(
+                "columns of a transfer have the wrong shape", got=columns.shape, wanted=str(shape)
+            )
         mine = _columns(self._streams, shape[1])
         mine ^= np.negative(self._signs)[:, None] & columns
         self._check(columns, proof, mine)

@@ -1,29 +1,30 @@
 """Garbled circuits by array operations: whole layers of gates, many instances at once.
 
-The garbler gives every wire two labels of 128 bits, W for 0 and W ^ D for 1, and sends 32 bytes for each AND gate;
-the evaluator, who holds one label of each input, finds one label of every wire and learns nothing else. Half-gates
-with free XOR (Zahur, Rosulek and Evans, Eurocrypt 2015): for inputs A, B with colours a, b (the lowest bits of the
-labels for 0) and H the tweakable hash of `discreet.crypto.block`,
+The garbler gives every wire two labels of 128 bits, W for 0 and W ^ D for 1, and sends 32 bytes for each AND
+gate; the evaluator, who holds one label of each input, finds one label of every wire and learns nothing else.
+Half-gates with free XOR (Zahur, Rosulek and Evans, Eurocrypt 2015): for inputs A, B with colours a, b (the
+lowest bits of the labels for 0) and H the tweakable hash of `discreet.crypto.block`,
 
     first  row    G = H(A) ^ H(A ^ D) ^ b D           second row    E = H'(B) ^ H'(B ^ D) ^ A
     label for 0   H(A) ^ a G ^ H'(B) ^ b (E ^ A)
     evaluator     H(X) ^ x G ^ H'(Y) ^ y (E ^ X)      for labels X, Y of colours x, y
 
-**Tweaks.** Every gate of every instance has a position of its own in the session, so no pair (key, tweak) repeats:
-two tweaks a gate, a new AES key at the latest after 4,096 gates.
+**Tweaks.** Every gate of every instance has a position of its own in the session, so no pair (key, tweak)
+repeats: two tweaks a gate, a new AES key at the latest after 4,096 gates.
 
-**Streaming.** Tables are made and used in blocks of at most one mebibyte. Memory is the wires of one circuit for
-one slice of the instances, whatever the number of instances; a long computation is a loop over small circuits.
+**Streaming.** Tables are made and used in blocks of at most one mebibyte. Memory is the wires of one circuit
+for one slice of the instances, whatever the number of instances; a long computation is a loop over small
+circuits.
 
-**Inputs.** A label of the garbler's own input costs nothing on the wire: the label that the evaluator will hold is
-drawn from a public seed, and the garbler sets its label for 0 accordingly. Labels of the evaluator's input are the
-correlated rows of `discreet.crypto.extension`, whose offset is D.
+**Inputs.** A label of the garbler's own input costs nothing on the wire: the label that the evaluator will
+hold is drawn from a public seed, and the garbler sets its label for 0 accordingly. Labels of the evaluator's
+input are the correlated rows of `discreet.crypto.extension`, whose offset is D.
 
 **Assumes** AES as an ideal cipher; about 112 bits of security whatever the size of the circuit, see
 `discreet.crypto.block`. D has 127 uniform bits (its lowest is 1: the colour).
-**Protects** against parties that follow the protocol (semi-honest). An evaluator that deviates learns nothing more,
-but may stop or report a false result; a *garbler* that deviates can garble another circuit and so learn what that
-circuit tells about the input. Sizes and timing depend on circuits and instances, never on values.
+**Protects** against parties that follow the protocol (semi-honest). An evaluator that deviates learns nothing
+more, but may stop or report a false result; a *garbler* that deviates can garble another circuit and so learn
+what that circuit tells about the input. Sizes and timing depend on circuits and instances, never on values.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from discreet.randomness import expand
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
-    from discreet.crypto.circuit import Circuit, Layer
+    from discreet.crypto.circuit import Circuit
 
 __all__ = ["BLOCK", "Evaluator", "Garbler", "colours"]
 
@@ -68,12 +69,12 @@ class _Piece:
         values = space.values
         size = 2 * values * count
         self.labels = space.labels[: 2 * size].reshape(2, values, count, 2)
-        self.raw = memoryview(space.labels[: 2 * size]).cast("B")
+        self.raw = space.labels[: 2 * size].data.cast("B")
         self.once = space.once[: 16 * size].view(np.uint64).reshape(2, values, count, 2)
-        self.once_raw = memoryview(space.once[: 16 * size])
-        self.once_into = memoryview(space.once[: 16 * size + 15])
+        self.once_raw = space.once[: 16 * size].data
+        self.once_into = space.once[: 16 * size + 15].data
         self.hashed = space.twice[: 16 * size].view(np.uint64).reshape(2, values, count, 2)
-        self.hashed_into = memoryview(space.twice[: 16 * size + 15])
+        self.hashed_into = space.twice[: 16 * size + 15].data
         self.masks = space.masks[: 4 * count].reshape(2, count, 2)
         self.left, self.right = self.labels[0, 0], self.labels[1, 0]
         self.colours = self.labels[:, 0, :, 0]
@@ -107,7 +108,7 @@ class _Workspace:
 
 @dataclass(frozen=True)
 class _Step:
-    """Some gates of one layer; ``table`` is where their tables start in the block, and whether a new one starts."""
+    """Some gates of one layer. ``table``: where their tables start; ``opens``: the length of a new block."""
 
     both: bool
     left: NDArray[np.intp]
@@ -204,7 +205,9 @@ class _Machine:
     ) -> Generator[tuple[Blocks, _Step], None, dict[str, Blocks]]:
         """Go through all instances, a slice at a time: XOR layers are done here, AND steps are handed out."""
         batch = _check_inputs(circuit, inputs)
-        outputs = {name: np.empty((len(wires), batch, 2), np.uint64) for name, wires in circuit.outputs.items()}
+        outputs = {
+            name: np.empty((len(wires), batch, 2), np.uint64) for name, wires in circuit.outputs.items()
+        }
         size = _instances(circuit)
         for start in range(0, batch, size):
             part = slice(start, min(batch, start + size))
@@ -299,7 +302,7 @@ class Evaluator(_Machine):
     def run(
         self, circuit: Circuit, inputs: Mapping[str, Blocks]
     ) -> Generator[int, NDArray[np.uint64], dict[str, Blocks]]:
-        """Evaluate all instances: yields how many gates' tables it needs next and is sent them (4 words a gate)."""
+        """Evaluate all instances: yields how many gates' tables it needs, is sent them (4 words a gate)."""
         walk = self._walk(circuit, inputs, np.zeros(2, dtype=np.uint64))
         tables = np.empty(0, dtype=np.uint64)
         while True:

@@ -2,15 +2,15 @@
 
     log(e^x + e^y) = max(x, y) + f(|x - y|),      f(d) = log(1 + e^-d),  convex, falling from log 2 to 0
 
-Words hold x times 2**fraction. f is a step function on intervals whose lengths are powers of two, short where f is
-steep: an interval is halved until f strays from the value by no more than the wanted error. The tree of halvings is
-decoded by one AND gate an interval; every output bit is a free sum of intervals' bits.
+Words hold x times 2**fraction. f is a step function on intervals whose lengths are powers of two, short where
+f is steep: an interval is halved until f strays from the value by no more than the wanted error. The tree of
+halvings is decoded by one AND gate an interval; every output bit is a free sum of intervals' bits.
 
-**Error.** `Table.error` bounds |circuit - log(e^x + e^y)| for all x, y of the width, rounding included; it is found by
-trying every difference. The value of an interval is the mean of f on it, so errors of many sums mostly cancel. Log-sum is
-a contraction (a change of both arguments by at most e changes it by at most e), so errors add at most:
-n joined terms over T steps are off by at most T ceil(log2 n) `Table.error`; in practice by far less (see
-`benchmarks/recursion.py`).
+**Error.** `Table.error` bounds |circuit - log(e^x + e^y)| for all x, y of the width, rounding included; it is
+found by trying every difference. The value of an interval is the mean of f on it, so errors of many sums
+mostly cancel. Log-sum is a contraction (a change of both arguments by at most e changes it by at most e), so
+errors add at most: n joined terms over T steps are off by at most T ceil(log2 n) `Table.error`; in practice
+by far less (see `benchmarks/recursion.py`).
 
 **Width.** Only the difference x - y must fit into a signed word; the sum may wrap, as shares do.
 """
@@ -68,7 +68,9 @@ def table(fraction: int, error: float) -> Table:
     least = 1.5 * 2.0**-fraction
     if not 1 <= fraction <= 16 or not least <= error <= 0.5:
         raise ParameterError(
-            "no such table", got=(fraction, error), wanted=f"1 to 16 fractional bits, an error of {least:g} to 0.5"
+            "no such table",
+            got=(fraction, error),
+            wanted=f"1 to 16 fractional bits, an error of {least:g} to 0.5",
         )
     reach = fraction
     while math.log1p(math.exp(-(2.0**reach) / 2**fraction)) > error:
@@ -80,7 +82,7 @@ def table(fraction: int, error: float) -> Table:
 
 
 def _halve(exact: NDArray[np.float64], start: int, length: int, fraction: int, error: float) -> list[Step]:
-    """Steps for an interval; a negative difference -d arrives as d - 1, so the right border counts as well."""
+    """Steps for an interval; a negative difference -d arrives as d - 1, so the right border counts too."""
     mean = float(np.mean(exact[start : start + length + 1]))
     step = Step(start, length, round(mean * 2**fraction))
     if length == 1 or _stray(exact, step, fraction) <= error:
@@ -95,9 +97,11 @@ def _stray(exact: NDArray[np.float64], step: Step, fraction: int) -> float:
 
 
 def log_sum(build: Builder, x: Word, y: Word, using: Table) -> Word:
-    """log(e^x + e^y) for words with ``using.fraction`` fractional bits, off by no more than ``using.error``."""
+    """log(e^x + e^y) for words with ``using.fraction`` fractional bits, off by at most ``using.error``."""
     if len(x) < using.reach + 2:
-        raise ParameterError("a word is too narrow for its table", got=len(x), wanted=f"{using.reach + 2} bits")
+        raise ParameterError(
+            "a word is too narrow for its table", got=len(x), wanted=f"{using.reach + 2} bits"
+        )
     difference = subtract(build, x, y)
     negative = difference[-1]
     apart = [build.xor(bit, negative) for bit in difference[:-1]]

@@ -10,13 +10,13 @@ A few hundred of these start an extension (`discreet.crypto.extension`), which m
 
 Both points are uniform whatever c is, so the sender learns nothing about the choice, even with unlimited
 computing power. For the other key the receiver would need y times a point that the hash H fixes after R: the
-gap Diffie-Hellman problem. H_j hashes session, number of the transfer and j to the group; KDF is SHA-256 of all
-of these, S and both R.
+gap Diffie-Hellman problem. H_j hashes session, number of the transfer and j to the group; KDF is SHA-256 of
+all of these, S and both R.
 
-**Assumes** gap Diffie-Hellman in ristretto255 (126 bits) and random oracles. Secure against malicious parties.
-*Endemic*: a party that cheats may choose the key it ends up with, which extensions allow for.
-**Not protected.** libsodium multiplies points in constant time, but Python chooses between two points by an index,
-and lengths of integers are not hidden from somebody who shares the processor.
+**Assumes** gap Diffie-Hellman in ristretto255 (126 bits) and random oracles. Secure against malicious
+parties. *Endemic*: a party that cheats may choose the key it ends up with, which extensions allow for.
+**Not protected.** libsodium multiplies points in constant time, but Python chooses between two points by an
+index, and lengths of integers are not hidden from somebody who shares the processor.
 """
 
 from __future__ import annotations
@@ -71,7 +71,14 @@ class Offer:
     def _pair(self, index: int, pair: bytes, session: bytes) -> tuple[bytes, bytes]:
         offered = check_point(pair[:POINT]), check_point(pair[POINT:])
         first, second = (
-            _key(session, index, side, self.point, pair, _times(self.secret, _unblind(session, index, side, offered)))
+            _key(
+                session,
+                index,
+                side,
+                self.point,
+                pair,
+                _times(self.secret, _unblind(session, index, side, offered)),
+            )
             for side in (0, 1)
         )
         return first, second
@@ -102,7 +109,9 @@ def check_point(point: bytes) -> bytes:
     from rbcl import crypto_core_ristretto255_is_valid_point as valid
 
     if len(point) != POINT or point == _IDENTITY or not valid(point):
-        raise ProtocolError("what came is not a point of the group", wanted="a ristretto255 point, not the identity")
+        raise ProtocolError(
+            "what came is not a point of the group", wanted="a ristretto255 point, not the identity"
+        )
     return point
 
 

@@ -1,8 +1,8 @@
 """Numbers in circuits: add, subtract, compare, choose, maximum, argmax, threshold; shares in and out.
 
 A word is a list of wires, the lowest bit first; signed words are in two's complement. Arithmetic is modulo
-2**width: whoever builds a circuit makes sure that the values fit (`discreet.protocols.trellis` shows how). For words of
-w bits:
+2**width: whoever builds a circuit makes sure that the values fit (`discreet.protocols.trellis` shows how).
+For words of w bits:
 
     add, subtract, less, choose      w AND gates (one fewer where the last carry is not needed)
     maximum of n                     2 w (n - 1)
@@ -74,9 +74,7 @@ def equal(build: Builder, a: Word, b: Word) -> Bit:
 def choose(build: Builder, bit: Bit, a: Word, b: Word) -> Word:
     """a where the bit is 1, else b: b ^ bit & (a ^ b)."""
     _same(a, b)
-    return [
-        build.xor(other, build.both(bit, build.xor(one, other))) for one, other in zip(a, b, strict=True)
-    ]
+    return [build.xor(other, build.both(bit, build.xor(one, other))) for one, other in zip(a, b, strict=True)]
 
 
 def maximum(build: Builder, words: Sequence[Word]) -> Word:
@@ -85,7 +83,7 @@ def maximum(build: Builder, words: Sequence[Word]) -> Word:
 
 
 def argmax(build: Builder, words: Sequence[Word]) -> tuple[Word, Word]:
-    """The number of the largest of signed words (the first of equals), in as few bits as hold it, and its value."""
+    """The largest of signed words (the first of equals): its number in as few bits as hold it, its value."""
     width = max(1, (len(words) - 1).bit_length())
     numbered = [(build.constant(number, width + 1)[:width], word) for number, word in enumerate(words)]
 

@@ -5,8 +5,9 @@
     garbler     words = yield from garble(shape, circuit, context, mine, private, bits)
     evaluator   words = yield from evaluate(shape, circuit, context, mine, bits)
 
-Inputs are additive shares modulo 2**width (instances, count); the garbler may put private words of its own beside
-them. Outputs are words modulo 2**answer_width: the garbler's share is a random mask, the evaluator's the rest.
+Inputs are additive shares modulo 2**width (instances, count); the garbler may put private words of its own
+beside them. Outputs are words modulo 2**answer_width: the garbler's share is a random mask, the evaluator's
+the rest.
 
 **Reveals** what ``shape.opened`` says; with "shares" nothing. **Trusts** both to follow the protocol.
 **Costs** 32 bytes an AND gate and 16 bytes a bit of the evaluator's shares; two rounds and two more to start.
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.crypto.circuit import Circuit, Word
+    from discreet.crypto.circuit import Circuit
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
@@ -67,13 +68,13 @@ class Shape:
     def circuit(self, compute: Callable[[Builder, Words, Words], Words]) -> Circuit:
         """The circuit that adds up shares, computes, and takes off the mask."""
         build = Builder()
-        own = _input(build, "own", self.count, self.width)
-        private = _input(build, "private", self.private, self.width) if self.private else []
-        mask = _input(build, "mask", self.answers, self.answer_width)
-        told = _input(build, "told", self.count, self.width)
+        own = build.words("own", self.count, self.width)
+        private = build.words("private", self.private, self.width) if self.private else []
+        mask = build.words("mask", self.answers, self.answer_width)
+        told = build.words("told", self.count, self.width)
         answers = compute(build, [add(build, *pair) for pair in zip(own, told, strict=True)], private)
         masked = [subtract(build, *pair) for pair in zip(answers, mask, strict=True)]
-        build.output("answer", [bit for word in masked for bit in word])
+        build.output_words("answer", masked)
         return build.circuit()
 
 
@@ -85,11 +86,13 @@ def garble(
     private: NDArray[np.uint64] | None,
     bits: Bits,
 ) -> Steps[NDArray[np.uint64] | None]:
-    """The garbler's role; ``private`` is (instances, shape.private). Returns words (instances, answers) or None."""
+    """The garbler's role; ``private`` is (instances, shape.private). Returns (instances, answers) or None."""
     given = {"own": _bits(check_words(share, shape.width, (shape.instances, shape.count)), shape.width)}
     if shape.private:
         if private is None:
-            raise ParameterError("the garbler's private words are missing", wanted=f"{shape.private} an instance")
+            raise ParameterError(
+                "the garbler's private words are missing", wanted=f"{shape.private} an instance"
+            )
         words = check_words(private, shape.width, (shape.instances, shape.private))
         given["private"] = _bits(words, shape.width)
     end = yield from open_garbling(context, bits)
@@ -117,11 +120,6 @@ def evaluate(
     shown = yield from end.learn(out["answer"])
     words = words_of_bits(shown.reshape(shape.answers, shape.answer_width, shape.instances).swapaxes(0, 1)).T
     return (yield from open_words(words, shape.answer_width, shape.opened, "evaluator"))
-
-
-def _input(build: Builder, name: str, count: int, width: int) -> list[Word]:
-    wires = build.input(name, count * width)
-    return [wires[at : at + width] for at in range(0, count * width, width)]
 
 
 def _bits(words: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:

@@ -7,11 +7,13 @@
     out = yield from end.run(circuit, {"a": a, "b": b})        the same
     yield from end.tell(out["sum"])                    sum = yield from end.learn(out["sum"])
 
-Bits, labels and shapes are (bits, instances). Labels of one run may be inputs of the next: a long computation is a
-loop over a small circuit, and memory does not grow with it.
+Bits, labels and shapes are (bits, instances). Labels of one run may be inputs of the next: a long computation
+is a loop over a small circuit, and memory does not grow with it.
 
-**Reveals** what is opened by ``tell`` and ``learn``, to the party that learns; besides, the circuits and sizes.
-**Trusts** both parties to follow the protocol (`discreet.crypto.garble` says what a party that does not could do).
+**Reveals** what is opened by ``tell`` and ``learn``, to the party that learns; besides, the circuits and
+sizes.
+**Trusts** both parties to follow the protocol (`discreet.crypto.garble` says what a party that does not could
+do).
 **Costs** 32 bytes an AND gate, 16 bytes a bit of the evaluator's input, nothing for the garbler's.
 """
 

@@ -1,9 +1,10 @@
 """A permutation as a network of switches (Benes 1964): each switch passes two neighbours straight or crossed.
 
-A network for 2**k places has 2 k - 1 columns of 2**(k-1) switches. Its wiring is public; the permutation is all in
-the switches. `route` finds them by array operations: in every block, an input and its neighbour must take different
-halves, and so must the inputs of two neighbouring outputs; following both rules in turn walks around a cycle on
-which every second input takes the same half. The least input of a walk names it, found by doubling.
+A network for 2**k places has 2 k - 1 columns of 2**(k-1) switches. Its wiring is public; the permutation is
+all in the switches. `route` finds them by array operations: in every block, an input and its neighbour must
+take different halves, and so must the inputs of two neighbouring outputs; following both rules in turn walks
+around a cycle on which every second input takes the same half. The least input of a walk names it, found by
+doubling.
 """
 
 from __future__ import annotations

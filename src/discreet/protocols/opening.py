@@ -1,7 +1,8 @@
 """How a computation on shares ends: words stay shared, or are opened to those whom the plan names.
 
-A garbled circuit gives out word - mask modulo 2**width, with a mask that only the garbler knows: the evaluator learns
-its share, the garbler keeps the mask as its own. To open, a party sends its share to the other.
+A garbled circuit gives out word - mask modulo 2**width, with a mask that only the garbler knows: the
+evaluator learns its share, the garbler keeps the mask as its own. To open, a party sends its share to the
+other.
 
 **Reveals** exactly the word, to the named party; shares alone are uniform.
 """
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
-__all__ = ["Opened", "Party", "check_opened", "check_words", "open_words", "random_words", "reduce_words", "signed_words"]
+__all__ = [
+    "Opened",
+    "Party",
+    "check_opened",
+    "check_words",
+    "open_words",
+    "random_words",
+    "reduce_words",
+    "signed_words",
+]
 
 Opened = Literal["shares", "garbler", "evaluator", "both"]
 """Who learns an answer; with "shares" nobody."""
@@ -63,7 +73,9 @@ def signed_words(words: NDArray[np.uint64], width: int) -> NDArray[np.int64]:
     return (words << spare).view(np.int64) >> np.int64(spare)
 
 
-def open_words(mine: NDArray[np.uint64], width: int, opened: Opened, party: Party) -> Steps[NDArray[np.uint64] | None]:
+def open_words(
+    mine: NDArray[np.uint64], width: int, opened: Opened, party: Party
+) -> Steps[NDArray[np.uint64] | None]:
     """The last step of a role: its share, or the opened words, or None if only the other party learns."""
     if opened == "shares":
         return mine

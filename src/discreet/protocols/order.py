@@ -1,7 +1,7 @@
 """Secure comparison and maximum: shares in, shares or an opened answer out.
 
-The published protocol (Pathak 2012, after Du and Atallah) hides values by a random matrix that keeps their order, and so
-shows order and ratios of gaps; here a garbled circuit opens nothing but the answer.
+The published protocol (Pathak 2012, after Du and Atallah) hides values by a random matrix that keeps their
+order, and so shows order and ratios of gaps; here a garbled circuit opens nothing but the answer.
 
 | answer | what | AND gates for n words of w bits |
 |---|---|---|
@@ -92,5 +92,7 @@ def _circuit(plan: Order) -> Circuit:
         return [value, (number + build.constant(0, plan.width))[: plan.width]]
 
     if plan.answer == "both" and plan.count > 2**plan.width:
-        raise ParameterError("numbers do not fit the words", got=plan.count, wanted=f"at most {2**plan.width}")
+        raise ParameterError(
+            "numbers do not fit the words", got=plan.count, wanted=f"at most {2**plan.width}"
+        )
     return plan.shape.circuit(compute)

@@ -1,18 +1,18 @@
 """Blind and permute: two parties who share a list end with fresh shares of it in an order that neither knows.
 
 Each in turn permutes by a uniform permutation of its own. The list goes through a network of switches
-(`discreet.protocols.network`); whoever holds the permutation chooses at every switch, by oblivious transfer, one of two
-corrections (Mohassel and Sadeghian, Eurocrypt 2013). With masks m on wires, a switch with inputs a, b and outputs c, d is
-corrected by
+(`discreet.protocols.network`); whoever holds the permutation chooses at every switch, by oblivious transfer,
+one of two corrections (Mohassel and Sadeghian, Eurocrypt 2013). With masks m on wires, a switch with inputs
+a, b and outputs c, d is corrected by
 
     straight  m_c - m_a, m_d - m_b        crossed  m_c - m_b, m_d - m_a
 
-so the holder carries masked values to the end, and the other party keeps the negated masks of the outputs as its share.
-All switches are transferred at once.
+so the holder carries masked values to the end, and the other party keeps the negated masks of the outputs as
+its share. All switches are transferred at once.
 
-**Reveals** nothing to either party: each sees uniform words. The published protocol sends Paillier ciphertexts that the
-key's owner can recognise unless each gets a fresh zero; here there is nothing to recognise. Repeating the *opening* of
-permuted values of the same list still shows how values are distributed.
+**Reveals** nothing to either party: each sees uniform words. The published protocol sends Paillier
+ciphertexts that the key's owner can recognise unless each gets a fresh zero; here there is nothing to
+recognise. Repeating the *opening* of permuted values of the same list still shows how values are distributed.
 **Costs** for n words (n rounded up to a power of two) of d x 64 bits: n log2 n - n / 2 transfers each way, of
 16 + 32 d bytes. **Trusts** both to follow the protocol.
 """
@@ -49,7 +49,9 @@ class Shuffle:
 
     def __post_init__(self) -> None:
         if not 2 <= self.count <= 2**20 or self.words < 1:
-            raise ParameterError("not a list to permute", got=(self.count, self.words), wanted="2 to 2**20 entries")
+            raise ParameterError(
+                "not a list to permute", got=(self.count, self.words), wanted="2 to 2**20 entries"
+            )
 
     @property
     def places(self) -> int:
@@ -63,14 +65,14 @@ class Shuffle:
 
 
 def hold_first(plan: Shuffle, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[np.uint64]]:
-    """One share of the list, (count, words) modulo 2**64; permutes first. Returns its share of the permuted list."""
+    """One share of the list, (count, words) modulo 2**64; permutes first. Returns a share of the new list."""
     mine = check_words(share, 64, (plan.count, plan.words))
     mine = yield from _permute(plan, mine, bits, b"first")
     return (yield from _be_permuted(plan, mine, bits, b"second"))
 
 
 def hold_second(plan: Shuffle, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[np.uint64]]:
-    """The other share; permutes second. Returns its share of the permuted list."""
+    """The other share; permutes second. Returns the other share of the new list."""
     mine = check_words(share, 64, (plan.count, plan.words))
     mine = yield from _be_permuted(plan, mine, bits, b"first")
     return (yield from _permute(plan, mine, bits, b"second"))
@@ -92,7 +94,9 @@ def _permute(plan: Shuffle, share: NDArray[np.uint64], bits: Bits, turn: bytes) 
     return values[: plan.count]
 
 
-def _be_permuted(plan: Shuffle, share: NDArray[np.uint64], bits: Bits, turn: bytes) -> Steps[NDArray[np.uint64]]:
+def _be_permuted(
+    plan: Shuffle, share: NDArray[np.uint64], bits: Bits, turn: bytes
+) -> Steps[NDArray[np.uint64]]:
     """The turn of the other party, who masks."""
     sending = yield from open_sending(turn + plan.context, bits)
     mask = random_words(bits, 64, (plan.places, plan.words))

@@ -6,13 +6,15 @@
 | `accept` | the same, or ``count`` if even the largest is below the threshold | the threshold |
 | `above` | for every score one bit: at or above its threshold | thresholds |
 
-`tell_label` and `learn_label` go one step further: the number stays shared, and the evaluator takes the label that
-belongs to it by oblivious transfer. It learns the label and not the number; the garbler learns nothing.
+`tell_label` and `learn_label` go one step further: the number stays shared, and the evaluator takes the label
+that belongs to it by oblivious transfer. It learns the label and not the number; the garbler learns nothing.
 
-Scores are additive shares modulo 2**width of signed words; all words of the width are allowed, none overflows.
+Scores are additive shares modulo 2**width of signed words; all words of the width are allowed, none
+overflows.
 
-**Reveals** the answer to the party named by ``opened``. Who asks often learns more: each answer says on which side of a
-border the input lies, and enough answers give the border away. **Trusts** both to follow the protocol.
+**Reveals** the answer to the party named by ``opened``. Who asks often learns more: each answer says on which
+side of a border the input lies, and enough answers give the border away. **Trusts** both to follow the
+protocol.
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def hold_model(
 ) -> Steps[NDArray[np.uint64] | None]:
     """The garbler's role: its shares (instances, count), and thresholds in units of the scores.
 
-    Thresholds are (instances, 1) for `accept` and (instances, count) for `above`. Returns (instances, answers).
+    Thresholds are (instances, 1) for `accept` and (instances, count) for `above`. Returns (instances,
+    answers).
     """
     private = None if thresholds is None else _words(plan, thresholds)
     return (yield from garble(plan.shape, _circuit(plan), plan.context, share, private, bits))
@@ -99,12 +102,14 @@ def tell_label(
 ) -> Steps[None]:
     """The garbler's role when the evaluator shall learn a label: ``labels`` is (options, words).
 
-    The number is shared as (mask + rest) modulo a power of two; labels are turned by the mask, and the evaluator takes
-    the one at the rest.
+    The number is shared as (mask + rest) modulo a power of two; labels are turned by the mask, and the
+    evaluator takes the one at the rest.
     """
     size = _label_options(plan)
     if labels.ndim != 2 or len(labels) != plan.options or labels.dtype != np.uint64:
-        raise ParameterError("labels have the wrong form", got=labels.shape, wanted=f"uint64 ({plan.options}, words)")
+        raise ParameterError(
+            "labels have the wrong form", got=labels.shape, wanted=f"uint64 ({plan.options}, words)"
+        )
     mask = yield from hold_model(replace(plan, opened="shares"), share, bits, thresholds)
     assert mask is not None
     padded = np.zeros((size, labels.shape[1]), dtype=np.uint64)

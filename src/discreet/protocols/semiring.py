@@ -6,9 +6,9 @@
 | `max` | larger | x + y | fixed point |
 | `or` | or | and | one bit |
 
-Numbers are shared modulo 2**width, bits modulo 2. In the first two, adding the same number to all arguments adds it to
-the result, even modulo 2**width: so a share can be added to the transitions before they enter the circuit, and a
-mask to the last weights, for nothing.
+Numbers are shared modulo 2**width, bits modulo 2. In the first two, adding the same number to all arguments
+adds it to the result, even modulo 2**width: so a share can be added to the transitions before they enter the
+circuit, and a mask to the last weights, for nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Kind = Literal["logsum", "max", "or"]
 
 @dataclass(frozen=True)
 class Semiring:
-    """A semiring on words of so many bits, of which ``fraction`` are fractional; ``error`` is that of one log-sum."""
+    """A semiring on words of ``width`` bits, ``fraction`` of them fractional; ``error`` is of one log-sum."""
 
     kind: Kind
     width: int
@@ -47,9 +47,13 @@ class Semiring:
         if self.kind not in ("logsum", "max", "or"):
             raise ParameterError("no such semiring", got=self.kind, wanted="logsum, max or or")
         if (self.kind == "or" and self.width != 1) or (self.kind != "or" and not 4 <= self.width <= 62):
-            raise ParameterError("words have the wrong width", got=self.width, wanted="1 for or, else 4 to 62")
+            raise ParameterError(
+                "words have the wrong width", got=self.width, wanted="1 for or, else 4 to 62"
+            )
         if self.kind != "or" and not 0 <= self.fraction < self.width - 2:
-            raise ParameterError("too many fractional bits", got=self.fraction, wanted=f"0 to {self.width - 3}")
+            raise ParameterError(
+                "too many fractional bits", got=self.fraction, wanted=f"0 to {self.width - 3}"
+            )
         if self.kind == "logsum" and self.width < table(self.fraction, self.error).reach + 2:
             raise ParameterError(
                 "words are too narrow for log-sum",

@@ -5,9 +5,9 @@
     receiver    choosing = yield from open_choosing(context, bits)
                 words = yield from choosing.take(choices, options, words)
 
-**Reveals** to the sender nothing; to the receiver the chosen messages. **Trusts** nobody: both ends are secure
-against malicious parties as far as `discreet.crypto.extension` says. **Costs** 8 KiB and 50 ms once; then 16 bytes for
-every row up and the masked messages down, two messages in all.
+**Reveals** to the sender nothing; to the receiver the chosen messages. **Trusts** nobody: both ends are
+secure against malicious parties as far as `discreet.crypto.extension` says. **Costs** 8 KiB and 50 ms once;
+then 16 bytes for every row up and the masked messages down, two messages in all.
 
 ``context`` names what the session is for (protocol, version, plan); parties with different contexts get
 unrelated keys, and the consistency check fails.
@@ -95,7 +95,9 @@ class Sending:
         """Let the other end take one of ``messages[j]`` for every j; messages are (n, options, words)."""
         if messages.ndim != 3 or messages.dtype != np.uint64 or not messages.size:
             raise ParameterError(
-                "messages have the wrong form", got=messages.shape, wanted="uint64 (transfers, options, words)"
+                "messages have the wrong form",
+                got=messages.shape,
+                wanted="uint64 (transfers, options, words)",
             )
         count, options, words = messages.shape
         need = rows_needed(options)

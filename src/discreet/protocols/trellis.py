@@ -1,42 +1,40 @@
-"""A recursion over a trellis on shares: the forward algorithm, Viterbi's, or an automaton, for many models at once.
+"""A recursion over a trellis on shares, many models at once: the forward algorithm, Viterbi's, an automaton.
 
-The model's owner holds start, transition and end weights; the scores of every step and state are shared between
-the owner of the model and the owner of the data (additively modulo 2**width; exclusive-or for bits). With joins
-(+) and products (*) of a semiring (`discreet.protocols.semiring`),
+The model's owner holds start, transition and end weights; the scores of every step and state are shared
+between the owner of the model and the owner of the data (additively modulo 2**width; exclusive-or for bits).
+With joins (+) and products (*) of a semiring (`discreet.protocols.semiring`),
 
     a_0(j) = start(j) * score_0(j)
     a_t(j) = score_t(j) * (+)_(i, j) in arcs  a_(t-1)(i) * transition(i, j)
     total  = (+)_j a_(T-1)(j) * end(j)
 
-**Reveals** the agreed answer to those whom the plan names: shares of it to both, or the value. Nothing on the way is
-opened. Both learn the plan: semiring, steps, models, states, arcs, widths and declared ranges.
-**Costs** ``plan.circuit.ands`` x 32 bytes for every step and model, 16 bytes a bit of the data owner's shares, a few
-rounds for every 65,408 of those bits.
-**Trusts** both to follow the protocol. Shares that were not made from scores in the declared range give a wrong
-answer, never a glimpse: that is a promise between the parties, which circuits do not check.
+**Reveals** the agreed answer to those whom the plan names: shares of it to both, or the value. Nothing on the
+way is opened. Both learn the plan: semiring, steps, models, states, arcs, widths and declared ranges.
+**Costs** ``plan.circuit.ands`` x 32 bytes for every step and model, 16 bytes a bit of the data owner's
+shares, a few rounds for every 65,408 of those bits.
+**Trusts** both to follow the protocol. Shares that were not made from scores in the declared range give a
+wrong answer, never a glimpse: that is a promise between the parties, which circuits do not check.
 
-**Overflow.** Words may wrap as long as differences fit. Before anything is sent, the model's owner bounds every value of the
-recursion for scores at the ends of the declared range, with its own weights and the error of the table, and
-refuses (`check_range`) a plan whose width is too small.
+**Overflow.** Words may wrap as long as differences fit. Before anything is sent, the model's owner bounds
+every value of the recursion for scores at the ends of the declared range, with its own weights and the error
+of the table, and refuses (`check_range`) a plan whose width is too small.
 
-**Impossible** starts, transitions and ends (weight -inf) cost ``never`` nats instead. That is exact as long as
-no possible path is worse than that; arcs that do not exist in any model are left out of ``arcs``, which is also cheaper.
+**Impossible** starts, transitions and ends (weight -inf) cost ``never`` nats instead. That is exact as long
+as no possible path is worse than that; arcs that do not exist in any model are left out of ``arcs``, which is
+also cheaper.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from discreet.crypto.block import derive
-from discreet.crypto.circuit import Builder, bits_of_words, words_of_bits
-from discreet.crypto.words import add
+from discreet.crypto.circuit import bits_of_words, words_of_bits
 from discreet.errors import ParameterError
 from discreet.protocols.garbled import open_evaluating, open_garbling
-from discreet.protocols.semiring import Kind, Semiring
 from discreet.protocols.opening import (
     Opened,
     check_opened,
@@ -46,6 +44,8 @@ from discreet.protocols.opening import (
     reduce_words,
     signed_words,
 )
+from discreet.protocols.semiring import Kind, Semiring
+from discreet.protocols.stages import Arcs, arcs_into, first_step, last_step, next_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.crypto.block import Blocks
-    from discreet.crypto.circuit import Circuit, Word
+    from discreet.crypto.circuit import Circuit
     from discreet.protocols.garbled import Evaluating, Garbling
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
@@ -62,8 +62,6 @@ __all__ = ["Trellis", "Weights", "all_arcs", "check_range", "hold_data", "hold_m
 
 _WINDOW = 60_000
 """Bits of the data owner's shares that are transferred together."""
-
-Arcs = tuple[tuple[int, int], ...]
 
 
 def all_arcs(states: int) -> Arcs:
@@ -100,11 +98,17 @@ class Trellis:
     def __post_init__(self) -> None:
         ends = {j for _, j in self.arcs}
         if self.steps < 1 or self.models < 1 or not ends or ends != set(range(len(ends))):
-            raise ParameterError("not a trellis", got=(self.steps, self.models), wanted="steps, models, and an arc into every state")
+            raise ParameterError(
+                "not a trellis",
+                got=(self.steps, self.models),
+                wanted="steps, models, and an arc into every state",
+            )
         if any(not 0 <= i < len(ends) for i, _ in self.arcs) or len(set(self.arcs)) != len(self.arcs):
             raise ParameterError("arcs start nowhere or repeat", got=self.arcs)
         if not self.low <= self.high or not self.never > 0:
-            raise ParameterError("scores need a range, and never a cost", got=(self.low, self.high, self.never))
+            raise ParameterError(
+                "scores need a range, and never a cost", got=(self.low, self.high, self.never)
+            )
         if self.answer not in ("total", "states"):
             raise ParameterError("no such answer", got=self.answer, wanted="total or states")
         check_opened(self.opened)
@@ -123,7 +127,7 @@ class Trellis:
     @property
     def circuit(self) -> Circuit:
         """One step of one model."""
-        return _step_circuit(self.semiring, self.states, self.arcs)
+        return next_step(self.semiring, self.states, self.arcs)
 
     @property
     def context(self) -> bytes:
@@ -137,7 +141,9 @@ class Trellis:
         finite = np.where(np.isneginf(values), -self.never, values)
         scaled = np.round(finite * 2.0**self.fraction)
         if not np.isfinite(scaled).all() or np.abs(scaled).max() >= 2.0 ** (self.width - 1):
-            raise ParameterError("weights do not fit the words", wanted=f"below 2**{self.width - 1 - self.fraction}")
+            raise ParameterError(
+                "weights do not fit the words", wanted=f"below 2**{self.width - 1 - self.fraction}"
+            )
         return scaled.astype(np.int64)
 
 
@@ -165,11 +171,13 @@ class _Fixed:
     end: NDArray[np.int64]
 
 
-def hold_model(plan: Trellis, weights: Weights, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[Any] | None]:
+def hold_model(
+    plan: Trellis, weights: Weights, share: NDArray[np.uint64], bits: Bits
+) -> Steps[NDArray[Any] | None]:
     """The role of the model's owner, who garbles; ``share`` is (steps, models, states).
 
-    Returns its share of the answer (uint64), the value (int64, in units of the plan), or None if only the other
-    party learns. "total" is (models,), "states" is (models, states).
+    Returns its share of the answer (uint64), the value (int64, in units of the plan), or None if only the
+    other party learns. "total" is (models,), "states" is (models, states).
     """
     fixed = _fix(plan, weights)
     check_range(plan, weights)
@@ -209,14 +217,14 @@ def hold_data(plan: Trellis, share: NDArray[np.uint64], bits: Bits) -> Steps[NDA
 
 
 def plain(plan: Trellis, weights: Weights, scores: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same recursion in the clear, bit for bit, on scores (steps, models, states) in units of the plan."""
+    """The same recursion in the clear, bit for bit, on scores (steps, models, states) in the plan's units."""
     fixed, semiring = _fix(plan, weights), plan.semiring
     extend = np.bitwise_and if plan.kind == "or" else np.add
     columns = scores.swapaxes(1, 2)
     state = extend(fixed.start, columns[0])
     for column in columns[1:]:
         paths = extend(state[[i for i, _ in plan.arcs]], fixed.arcs)
-        joined = [semiring.plain(paths[list(arcs)], 0) for arcs in _into(plan.arcs, plan.states)]
+        joined = [semiring.plain(paths[list(arcs)], 0) for arcs in arcs_into(plan.arcs, plan.states)]
         state = extend(np.stack(joined), column)
     return state.T if plan.answer == "states" else semiring.plain(extend(state, fixed.end), 0)
 
@@ -225,33 +233,68 @@ def check_range(plan: Trellis, weights: Weights) -> None:
     """Refuse a plan whose words could wrap where they must not, for scores in its range.
 
     Bounds every value by the recursion itself, with all scores lowest and all highest: joins and products only
-    grow with their arguments. Impossible weights must be worse than all that is possible.
+    grow with their arguments. Also refuses a ``never`` so small that an impossible path could count beside a
+    possible one.
     """
     if plan.kind == "or":
         return
+    parts = _columns(plan, weights)
     limit = 2.0 ** (plan.width - 1 - plan.fraction)
-    start, arcs, end = (np.where(np.isneginf(part), -plan.never, part) for part in _columns(plan, weights))
-    slack = plan.semiring.slack * plan.states.bit_length()
-    low, high = start + plan.low, start + plan.high
+    floored = tuple(np.where(np.isneginf(part), -plan.never, part) for part in parts)
+    lows = [_before(plan, bound, floored) for bound in _bounds(plan, floored, plan.low, best=True)]
+    highs = [_before(plan, bound, floored) for bound in _bounds(plan, floored, plan.high, best=False)]
+    spread = max(float(np.max(h.max(axis=0) - lo.min(axis=0))) for h, lo in zip(highs, lows, strict=True))
+    reach = max(-float(lows[-1].min()), float(np.logaddexp.reduce(highs[-1], axis=0).max()))
+    if max(spread, reach) + plan.steps * _slack(plan) >= limit:
+        raise ParameterError(
+            "values of the recursion may not fit their words",
+            got=f"{plan.width} bits for {plan.steps} steps of scores from {plan.low:g} to {plan.high:g}",
+            remedy="Widen the words, narrow the declared range of scores, or drop fractional bits.",
+        )
+    if any(np.isneginf(part).any() for part in parts):
+        _check_never(plan, parts)
+
+
+def _check_never(plan: Trellis, parts: tuple[NDArray[Any], ...]) -> None:
+    """The best possible path under the lowest scores must beat an impossible one under the highest."""
+    free = tuple(np.where(np.isneginf(part), 0.0, part) for part in parts)
+    possible = _bounds(plan, parts, plan.low, best=True)[-1]
+    thought = _bounds(plan, free, plan.high, best=False)[-1]
+    if plan.answer == "total":
+        possible, thought = (possible + parts[2]).max(axis=0), np.logaddexp.reduce(thought + free[2], axis=0)
+    worst = possible[np.isfinite(possible)]
+    if worst.size and float(thought.max()) - float(worst.min()) + 10 > plan.never:
+        raise ParameterError(
+            "an impossible path could count",
+            got=f"never={plan.never:g}",
+            remedy="Raise never, narrow the declared range of scores, or leave arcs out that no model has.",
+        )
+
+
+def _bounds(
+    plan: Trellis, parts: tuple[NDArray[Any], ...], score: float, *, best: bool
+) -> list[NDArray[np.float64]]:
+    """Every state's value after each step if all scores are the same: of its best path alone, or of all."""
+    start, arcs, _ = parts
+    state = start + score
+    bounds = [state]
     for _ in range(plan.steps - 1):
-        lows, highs = (bound[[i for i, _ in plan.arcs]] + arcs for bound in (low, high))
-        if np.any(highs.max(axis=0) - lows.min(axis=0) >= limit):
-            raise _too_narrow(plan)
-        into = _into(plan.arcs, plan.states)
-        low = np.stack([lows[list(part)].max(axis=0) for part in into]) + plan.low - slack
-        high = np.stack([np.logaddexp.reduce(highs[list(part)], axis=0) for part in into]) + plan.high + slack
-    last = (low + end, high + end) if plan.answer == "total" else (low, high)
-    reach = max(abs(float(last[0].min())), abs(float(np.logaddexp.reduce(last[1], axis=0).max()))) + slack
-    if reach >= limit or np.any(last[1].max(axis=0) - last[0].min(axis=0) >= limit):
-        raise _too_narrow(plan)
+        paths = state[[i for i, _ in plan.arcs]] + arcs
+        into = [paths[list(part)] for part in arcs_into(plan.arcs, plan.states)]
+        joined = [part.max(axis=0) if best else np.logaddexp.reduce(part, axis=0) for part in into]
+        state = np.stack(joined) + score
+        bounds.append(state)
+    return bounds
 
 
-def _too_narrow(plan: Trellis) -> ParameterError:
-    return ParameterError(
-        "values of the recursion may not fit their words",
-        got=f"{plan.width} bits for {plan.steps} steps of scores from {plan.low:g} to {plan.high:g}",
-        remedy="Widen the words, narrow the declared range of scores, or drop fractional bits.",
-    )
+def _before(plan: Trellis, state: NDArray[Any], parts: tuple[NDArray[Any], ...]) -> NDArray[np.float64]:
+    """All that is joined next: values on arcs, at the end, and of states themselves."""
+    return np.concatenate([state, state[[i for i, _ in plan.arcs]] + parts[1], state + parts[2]])
+
+
+def _slack(plan: Trellis) -> float:
+    """What the error of the table may add in one step, and rounding of weights."""
+    return plan.semiring.slack * plan.states.bit_length() + 2.0**-plan.fraction
 
 
 def _fix(plan: Trellis, weights: Weights) -> _Fixed:
@@ -296,7 +339,7 @@ def _bits(words: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
 
 
 def _own(plan: Trellis, fixed: _Fixed, share: NDArray[np.uint64], step: int) -> NDArray[np.uint64]:
-    """What the garbler puts into a step: arcs (or starts) with its share of the score added, or both beside."""
+    """What the garbler puts into a step: arcs (or starts) plus its share of the score, or both beside."""
     weights = fixed.arcs if step else fixed.start
     if plan.kind == "or":
         return np.concatenate([weights.astype(np.uint64), share])
@@ -341,7 +384,7 @@ def _advance(
 ) -> Steps[Blocks]:
     """One step of the recursion on labels."""
     if state is None:
-        circuit = _first_circuit(plan.semiring, plan.states)
+        circuit = first_step(plan.semiring, plan.states)
         out = yield from end.run(circuit, {"own": own, "told": told})
     else:
         out = yield from end.run(plan.circuit, {"state": state, "own": own, "told": told})
@@ -350,66 +393,6 @@ def _advance(
 
 def _finish(plan: Trellis, end: Garbling | Evaluating, state: Blocks | None, own: Blocks) -> Steps[Blocks]:
     assert state is not None
-    circuit = _last_circuit(plan.semiring, plan.states, plan.answer == "total")
+    circuit = last_step(plan.semiring, plan.states, plan.answer == "total")
     out = yield from end.run(circuit, {"state": state, "own": own})
     return out["answer"]
-
-
-def _into(arcs: Arcs, states: int) -> list[tuple[int, ...]]:
-    """For every state, the numbers of the arcs that end there."""
-    return [tuple(number for number, (_, to) in enumerate(arcs) if to == state) for state in range(states)]
-
-
-def _input(build: Builder, name: str, count: int, width: int) -> list[Word]:
-    wires = build.input(name, count * width)
-    return [wires[at : at + width] for at in range(0, count * width, width)]
-
-
-@lru_cache(maxsize=32)
-def _first_circuit(semiring: Semiring, states: int) -> Circuit:
-    build = Builder()
-    masked = semiring.kind == "or"
-    own = _input(build, "own", states * (1 + masked), semiring.width)
-    told = _input(build, "told", states, semiring.width)
-    scores = _scores(build, own[states:], told) if masked else told
-    build.output("state", _flat([semiring.extend(build, *pair) for pair in zip(own[:states], scores, strict=True)]))
-    return build.circuit()
-
-
-@lru_cache(maxsize=32)
-def _step_circuit(semiring: Semiring, states: int, arcs: Arcs) -> Circuit:
-    build = Builder()
-    masked = semiring.kind == "or"
-    state = _input(build, "state", states, semiring.width)
-    own = _input(build, "own", len(arcs) + states * masked, semiring.width)
-    told = _input(build, "told", states, semiring.width)
-    scores = _scores(build, own[len(arcs) :], told) if masked else told
-    paths = [semiring.extend(build, state[i], by) for (i, _), by in zip(arcs, own[: len(arcs)], strict=True)]
-    joined = [semiring.join(build, [paths[number] for number in part]) for part in _into(arcs, states)]
-    build.output("state", _flat([semiring.extend(build, *pair) for pair in zip(joined, scores, strict=True)]))
-    return build.circuit()
-
-
-@lru_cache(maxsize=32)
-def _last_circuit(semiring: Semiring, states: int, total: bool) -> Circuit:
-    build = Builder()
-    masked = semiring.kind == "or"
-    state = _input(build, "state", states, semiring.width)
-    own = _input(build, "own", states + (masked and total), semiring.width)
-    if total:
-        ended = [semiring.extend(build, *pair) for pair in zip(state, own[:states], strict=True)]
-        answer = semiring.join(build, ended)
-        answers = [[build.xor(answer[0], own[-1][0])] if masked else answer]
-    else:
-        answers = [add(build, *pair) for pair in zip(state, own, strict=True)]
-    build.output("answer", _flat(answers))
-    return build.circuit()
-
-
-def _scores(build: Builder, mine: list[Word], told: list[Word]) -> list[Word]:
-    """Bits from their shares."""
-    return [[build.xor(one[0], other[0])] for one, other in zip(mine, told, strict=True)]
-
-
-def _flat(words: list[Word]) -> Word:
-    return [bit for word in words for bit in word]

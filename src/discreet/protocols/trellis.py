@@ -232,8 +232,8 @@ def plain(plan: Trellis, weights: Weights, scores: NDArray[np.int64]) -> NDArray
 def check_range(plan: Trellis, weights: Weights) -> None:
     """Refuse a plan whose words could wrap where they must not, for scores in its range.
 
-    Bounds every value by the recursion itself, with all scores lowest and all highest: joins and products only
-    grow with their arguments. Also refuses a ``never`` so small that an impossible path could count beside a
+    Bounds every value by the recursion itself, with all scores lowest and all highest: joins and products
+    grow with their arguments. Also refuses a ``never`` so small that impossible paths could count beside a
     possible one.
     """
     if plan.kind == "or":

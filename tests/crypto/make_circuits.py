@@ -1,4 +1,4 @@
-"""Write tests/vectors/{transfer,extension,garble}.json by the slow implementation: `python tests/crypto/make_circuits.py`."""
+"""Vectors of transfer, extension and garble, by the slow implementation: run this file to write them anew."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def extension() -> dict:
 def garble() -> dict:
     offset = hashlib.sha256(b"offset").digest()[:16]
     offset = bytes([offset[0] | 1]) + offset[1:]
-    bits = {name: (np.arange(8 * 3).reshape(8, 3) * step % 5 % 2).tolist() for name, step in (("a", 3), ("b", 7))}
+    bits = {
+        name: (np.arange(8 * 3).reshape(8, 3) * step % 5 % 2).tolist() for name, step in (("a", 3), ("b", 7))
+    }
     outputs, tables = slow.garble(eight_bits(), int.from_bytes(offset, "little"), SESSION, bits)
     raw = b"".join(row.to_bytes(16, "little") for row in tables)
     return {

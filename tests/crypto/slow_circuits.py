@@ -1,4 +1,4 @@
-"""Transfers and garbling again, slowly: integers and loops, AES, GHASH and ristretto255 from their definitions.
+"""Transfers and garbling again, slowly: integers, loops; AES, GHASH and ristretto255 from their definitions.
 
 Nothing here is shared with the package but the order of gates in a finished circuit.
 """
@@ -43,7 +43,7 @@ def aes(key: bytes, block: bytes) -> bytes:
             word[0] ^= constant
             constant = _double(constant)
         words.append([a ^ b for a, b in zip(words[-4], word, strict=True)])
-    keys = [sum(words[i : i + 4], []) for i in range(0, 44, 4)]
+    keys = [[byte for word in words[i : i + 4] for byte in word] for i in range(0, 44, 4)]
     state = [a ^ b for a, b in zip(block, keys[0], strict=True)]
     for turn in range(1, 11):
         state = [_BOX[b] for b in state]
@@ -110,7 +110,7 @@ def _times(x: int, y: int) -> int:
 P = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, -1, P) % P
-I = pow(2, (P - 1) // 4, P)
+ROOT = pow(2, (P - 1) // 4, P)
 SQRT_AD_MINUS_ONE = 25063068953384623474111414158702152701244531502492656460079210482610430750235
 INVSQRT_A_MINUS_D = 54469307008909316920995813868745141605393597292927456921205312896311721017578
 assert (SQRT_AD_MINUS_ONE**2 + D + 1) % P == 0
@@ -126,8 +126,8 @@ def _absolute(x: int) -> int:
 def _ratio(u: int, v: int) -> tuple[bool, int]:
     root = u * pow(v, 3, P) * pow(u * pow(v, 7, P), (P - 5) // 8, P) % P
     check = v * root * root % P
-    if check in (-u % P, -u * I % P):
-        root = root * I % P
+    if check in (-u % P, -u * ROOT % P):
+        root = root * ROOT % P
     return check in (u % P, -u % P), _absolute(root)
 
 
@@ -153,7 +153,7 @@ def encode(point: Point) -> bytes:
     one, two = root * u1 % P, root * u2 % P
     inverse = one * two * t % P
     if t * inverse % P & 1:
-        x, y, two = y * I % P, x * I % P, one * INVSQRT_A_MINUS_D % P
+        x, y, two = y * ROOT % P, x * ROOT % P, one * INVSQRT_A_MINUS_D % P
     if x * inverse % P & 1:
         y = -y
     return _absolute(two * (z - y)).to_bytes(32, "little")
@@ -184,7 +184,7 @@ def to_group(wide: bytes) -> Point:
 
 def _map(raw: bytes) -> Point:
     t = int.from_bytes(raw, "little") % 2**255
-    r = I * t * t % P
+    r = ROOT * t * t % P
     u, v = (r + 1) * (1 - D * D) % P, (-1 - r * D) * (r + D) % P
     square, s = _ratio(u, v)
     c = -1
@@ -293,9 +293,7 @@ def garble(circuit, offset: int, session: bytes, inputs):
         ends = list(zip(layer.left.tolist(), layer.right.tolist(), strict=True))
         if layer.kind == "xor":
             for number, (a, b) in enumerate(ends):
-                labels[layer.first + number] = [
-                    x ^ y for x, y in zip(labels[a], labels[b], strict=True)
-                ]
+                labels[layer.first + number] = [x ^ y for x, y in zip(labels[a], labels[b], strict=True)]
             continue
         most = 4096 // batch
         for start in range(0, len(ends), most):

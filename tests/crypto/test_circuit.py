@@ -1,4 +1,4 @@
-"""Circuits compute what plain arithmetic computes, at the edges of their ranges too, and cost what they say."""
+"""Circuits compute what plain arithmetic does, at the edges of their ranges too, and cost what they say."""
 
 import numpy as np
 import pytest
@@ -110,7 +110,7 @@ def test_constants_cost_nothing_and_equal_gates_are_shared():
 @settings(max_examples=60, deadline=None)
 def test_random_circuits_equal_gate_by_gate_evaluation(data):
     build, random = Builder(), np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    wires = {wire: bits for wire, bits in zip(build.input("x", 4), random.integers(0, 2, (4, 9)), strict=True)}
+    wires = dict(zip(build.input("x", 4), random.integers(0, 2, (4, 9)), strict=True))
     given_bits = np.stack(list(wires.values()))
     wires |= {ONE: np.ones(9, dtype=int), ZERO: np.zeros(9, dtype=int)}
     for _ in range(data.draw(st.integers(1, 40))):

@@ -80,7 +80,9 @@ class Cheat(Receiver):
         """``change`` (128, bytes) is added to the columns sent; the proof is made for what was sent."""
         packed = np.frombuffer(secure().bytes(columns_shape(len(choices))[1]), dtype=np.uint8).copy()
         packed[: len(choices) // 8] = pack_bits(choices)
-        zero, one = (extension._columns([pair[side] for pair in self._streams], len(packed)) for side in (0, 1))
+        zero, one = (
+            extension._columns([pair[side] for pair in self._streams], len(packed)) for side in (0, 1)
+        )
         sent = zero ^ one ^ packed
         sent[:, : change.shape[1]] ^= change
         fold = extension._Fold(self._session, self._next, sent)
@@ -105,7 +107,7 @@ def test_a_receiver_that_cheats_in_one_column_passes_only_if_it_guessed_the_bit(
         if signs[column]:
             with pytest.raises(ProtocolError, match="same choices"):
                 sender.extend(columns, proof, 504)
-        else:  # the sender did not use what it was told of this column: the guess would have cost half of all tries
+        else:  # the sender uses nothing of this column: the guess would have cost half of all tries
             sender.extend(columns, proof, 504)
         passed.add(int(signs[column]))
     assert passed == {0, 1}

@@ -1,4 +1,4 @@
-"""Picking and ordering on shares equal plain arithmetic; only the answer is opened, to whom the plan names."""
+"""Picking and ordering on shares equal plain arithmetic; only the answer is opened, as the plan says."""
 
 import numpy as np
 import pytest

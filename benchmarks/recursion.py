@@ -1,6 +1,6 @@
 """The forward recursion on shares, both parties on one core, against SPU's two-party protocol CHEETAH.
 
-SPU needs an environment of its own: set DISCREET_SPU to its Python (`pip install spu 'numpy<2'` in a fresh one).
+SPU needs an environment of its own: set DISCREET_SPU to its Python (`pip install spu 'numpy<2'` there).
 Without it the comparison is with what was measured once on two cores of an AMD EPYC, and says so.
 """
 

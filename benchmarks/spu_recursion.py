@@ -1,7 +1,7 @@
 """The peer of `benchmarks.recursion`: run by a Python that has SPU, not by ours (SPU needs numpy < 2).
 
-Prints one line of JSON: processor seconds of both parties, and the error against doubles. SPU's profile, which
-it logs, holds the bytes that party 0 sent and received.
+Prints one line of JSON: processor seconds of both parties, and the error against doubles. The profile that
+SPU logs holds the bytes that party 0 sent and received.
 """
 
 import json

@@ -68,16 +68,17 @@ class _Piece:
     def __init__(self, space: _Workspace, count: int) -> None:
         values = space.values
         size = 2 * values * count
-        self.labels = space.labels[: 2 * size].reshape(2, values, count, 2)
+        self.labels = space.labels[: 2 * size].reshape(values, 2, count, 2)
         self.raw = space.labels[: 2 * size].data.cast("B")
-        self.once = space.once[: 16 * size].view(np.uint64).reshape(2, values, count, 2)
+        self.once = space.once[: 16 * size].view(np.uint64).reshape(values, 2, count, 2)
         self.once_raw = space.once[: 16 * size].data
         self.once_into = space.once[: 16 * size + 15].data
-        self.hashed = space.twice[: 16 * size].view(np.uint64).reshape(2, values, count, 2)
+        self.hashed = space.twice[: 16 * size].view(np.uint64).reshape(values, 2, count, 2)
         self.hashed_into = space.twice[: 16 * size + 15].data
         self.masks = space.masks[: 4 * count].reshape(2, count, 2)
-        self.left, self.right = self.labels[0, 0], self.labels[1, 0]
-        self.colours = self.labels[:, 0, :, 0]
+        self.held = self.labels[0]
+        self.left = self.labels[0, 0]
+        self.colours = self.labels[0, :, :, 0]
         self.mask_low, self.mask_high = self.masks[:, :, 0], self.masks[:, :, 1]
         self.spare = space.spare[: 2 * count].reshape(count, 2)
 
@@ -96,8 +97,8 @@ class _Workspace:
         self.twice = np.empty(16 * size + 15, dtype=np.uint8)
         self.masks = np.empty(4 * EPOCH, dtype=np.uint64)
         self.spare = np.empty(2 * EPOCH, dtype=np.uint64)
-        self.tweaks = np.zeros((2, 1, EPOCH, 2), dtype=np.uint64)
-        self.tweaks[:, 0, :, 0] = np.arange(2 * EPOCH, dtype=np.uint64).reshape(EPOCH, 2).T
+        self.tweaks = np.zeros((2, EPOCH, 2), dtype=np.uint64)
+        self.tweaks[:, :, 0] = np.arange(2 * EPOCH, dtype=np.uint64).reshape(EPOCH, 2).T
         self._pieces: dict[int, _Piece] = {}
 
     def piece(self, count: int) -> _Piece:
@@ -111,8 +112,7 @@ class _Step:
     """Some gates of one layer. ``table``: where their tables start; ``opens``: the length of a new block."""
 
     both: bool
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
+    ends: NDArray[np.intp]
     first: int
     gates: int
     table: int = 0
@@ -127,8 +127,8 @@ def _program(circuit: Circuit, batch: int) -> tuple[_Step, ...]:
         most = EPOCH // batch if layer.kind == "and" else max(1, _WIRES // (4 * batch))
         for at in range(0, len(layer), most):
             part = slice(at, at + most)
-            left, right = layer.left[part], layer.right[part]
-            steps.append(_Step(layer.kind == "and", left, right, layer.first + at, len(left)))
+            ends = np.stack([layer.left[part], layer.right[part]])
+            steps.append(_Step(layer.kind == "and", ends, layer.first + at, ends.shape[1]))
     return tuple(_with_blocks(steps, batch))
 
 
@@ -187,9 +187,9 @@ class _Machine:
         return slice(self._at - count, self._at)
 
     def _hash(self, piece: _Piece, place: slice) -> Blocks:
-        """H of all labels of a piece: (left and right, values, gates, 2)."""
+        """H of all labels of a piece: (values, left and right, gates, 2)."""
         self._aes.apply(piece.raw, piece.once_into)
-        np.bitwise_xor(piece.once, self._space.tweaks[:, :, place], out=piece.once)
+        np.bitwise_xor(piece.once, self._space.tweaks[:, place], out=piece.once)
         self._aes.apply(piece.once_raw, piece.hashed_into)
         return np.bitwise_xor(piece.hashed, piece.once, out=piece.hashed)
 
@@ -219,9 +219,8 @@ class _Machine:
                 if step.both:
                     yield wires, step
                 else:
-                    into = wires[step.first : step.first + step.gates]
-                    np.take(wires, step.left, axis=0, out=into, mode="clip")
-                    into ^= np.take(wires, step.right, axis=0, mode="clip")
+                    ends = wires.take(step.ends, axis=0, mode="clip")
+                    np.bitwise_xor(ends[0], ends[1], out=wires[step.first : step.first + step.gates])
             for name, ends in circuit.outputs.items():
                 outputs[name][:, part] = wires[ends]
         return outputs
@@ -273,18 +272,17 @@ class Garbler(_Machine):
         batch = wires.shape[1]
         count = step.gates * batch
         piece = self._space.piece(count)
-        np.take(wires, step.left, axis=0, out=piece.left.reshape(step.gates, batch, 2), mode="clip")
-        np.take(wires, step.right, axis=0, out=piece.right.reshape(step.gates, batch, 2), mode="clip")
+        wires.take(step.ends, axis=0, out=piece.held.reshape(2, step.gates, batch, 2), mode="clip")
         offset = self._tile[:count]
-        np.bitwise_xor(piece.labels[:, 0], offset, out=piece.labels[:, 1])
+        np.bitwise_xor(piece.held, offset, out=piece.labels[1])
         hashed = self._hash(piece, self._place(count))
         rows = tables[4 * step.table : 4 * (step.table + count)].reshape(2, count, 2)
-        np.bitwise_xor(hashed[:, 0], hashed[:, 1], out=rows)
+        np.bitwise_xor(hashed[0], hashed[1], out=rows)
         masks = self._mask(piece)
         rows[0] ^= np.bitwise_and(masks[1], offset, out=piece.spare)
         masks &= rows
         label = wires[step.first : step.first + step.gates].reshape(count, 2)
-        np.bitwise_xor(hashed[0, 0], hashed[1, 0], out=label)
+        np.bitwise_xor(hashed[0, 0], hashed[0, 1], out=label)
         label ^= masks[0]
         label ^= masks[1]
         rows[1] ^= piece.left
@@ -318,15 +316,14 @@ class Evaluator(_Machine):
         batch = wires.shape[1]
         count = step.gates * batch
         piece = self._space.piece(count)
-        np.take(wires, step.left, axis=0, out=piece.left.reshape(step.gates, batch, 2), mode="clip")
-        np.take(wires, step.right, axis=0, out=piece.right.reshape(step.gates, batch, 2), mode="clip")
+        wires.take(step.ends, axis=0, out=piece.held.reshape(2, step.gates, batch, 2), mode="clip")
         hashed = self._hash(piece, self._place(count))
         rows = tables[4 * step.table : 4 * (step.table + count)].reshape(2, count, 2)
         masks = self._mask(piece)
         masks[0] &= rows[0]
         masks[1] &= np.bitwise_xor(rows[1], piece.left, out=piece.spare)
         label = wires[step.first : step.first + step.gates].reshape(count, 2)
-        np.bitwise_xor(hashed[0, 0], hashed[1, 0], out=label)
+        np.bitwise_xor(hashed[0, 0], hashed[0, 1], out=label)
         label ^= masks[0]
         label ^= masks[1]
 

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
+from discreet.protocols.garbled import open_evaluating, open_garbling
+from discreet.protocols.pick import Pick, learn_label, tell_label
 from discreet.protocols.step import run_pair
 from discreet.protocols.trellis import (
     Trellis,
@@ -276,3 +278,29 @@ def test_plans_that_differ_are_different_contexts():
         for change in ({"steps": 7}, {"width": 25}, {"opened": "both"}, {"low": -31.0})
     ]
     assert len({plan.context, *(other.context for other in others)}) == 5
+
+
+def test_a_recursion_and_its_label_share_one_session():
+    """A whole question: forward algorithm on shares, the best model on shares, its label by transfer."""
+    plan = plan_of("logsum", 10, 4, opened="shares")
+    choice = Pick("argmax", 4, plan.width)
+    weights, values = models("logsum", 4, 3, 8), scores(plan, 8)
+    labels = np.arange(8, dtype=np.uint64).reshape(4, 2)
+    first, second = split(values, plan.width)
+
+    def owner(bits):
+        end = yield from open_garbling(b"which word", bits)
+        share = yield from hold_model(plan, weights, first, bits, end)
+        yield from tell_label(choice, share[None], labels, bits, end=end)
+
+    def speaker(bits):
+        end = yield from open_evaluating(b"which word", bits)
+        share = yield from hold_data(plan, second, bits, end)
+        return (yield from learn_label(choice, share[None], 2, bits, end))
+
+    nothing, label, transcript = run_pair(owner(secure()), speaker(secure()))
+    assert nothing is None
+    assert np.array_equal(label[0], labels[plain(plan, weights, values).argmax()])
+    names = [record.name for record in transcript]
+    assert names.count("transfer/offer") == 1
+    assert "open/shares" not in names

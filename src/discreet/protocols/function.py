@@ -9,6 +9,8 @@ Inputs are additive shares modulo 2**width (instances, count); the garbler may p
 beside them. Outputs are words modulo 2**answer_width: the garbler's share is a random mask, the evaluator's
 the rest.
 
+A session that is open already may be given as ``end``; its own context must then name all that is done in it.
+
 **Reveals** what ``shape.opened`` says; with "shares" nothing. **Trusts** both to follow the protocol.
 **Costs** 32 bytes an AND gate and 16 bytes a bit of the evaluator's shares; two rounds and two more to start.
 """
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.crypto.circuit import Circuit
+    from discreet.protocols.garbled import Evaluating, Garbling
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
@@ -85,17 +88,18 @@ def garble(
     share: NDArray[np.uint64],
     private: NDArray[np.uint64] | None,
     bits: Bits,
+    end: Garbling | None = None,
 ) -> Steps[NDArray[np.uint64] | None]:
     """The garbler's role; ``private`` is (instances, shape.private). Returns (instances, answers) or None."""
+    if (private is None) == bool(shape.private):
+        raise ParameterError(
+            "the garbler's private words are missing or too many", wanted=f"{shape.private} each"
+        )
     given = {"own": _bits(check_words(share, shape.width, (shape.instances, shape.count)), shape.width)}
-    if shape.private:
-        if private is None:
-            raise ParameterError(
-                "the garbler's private words are missing", wanted=f"{shape.private} an instance"
-            )
+    if private is not None:
         words = check_words(private, shape.width, (shape.instances, shape.private))
         given["private"] = _bits(words, shape.width)
-    end = yield from open_garbling(context, bits)
+    end = end or (yield from open_garbling(context, bits))
     mask = random_words(bits, shape.answer_width, (shape.instances, shape.answers))
     labels = {name: end.give(part) for name, part in given.items()}
     labels["mask"] = end.give(_bits(mask, shape.answer_width))
@@ -106,11 +110,16 @@ def garble(
 
 
 def evaluate(
-    shape: Shape, circuit: Circuit, context: bytes, share: NDArray[np.uint64], bits: Bits
+    shape: Shape,
+    circuit: Circuit,
+    context: bytes,
+    share: NDArray[np.uint64],
+    bits: Bits,
+    end: Evaluating | None = None,
 ) -> Steps[NDArray[np.uint64] | None]:
     """The evaluator's role. Returns words (instances, answers) or None."""
     mine = check_words(share, shape.width, (shape.instances, shape.count))
-    end = yield from open_evaluating(context, bits)
+    end = end or (yield from open_evaluating(context, bits))
     labels = {"own": end.take((shape.count * shape.width, shape.instances))}
     if shape.private:
         labels["private"] = end.take((shape.private * shape.width, shape.instances))

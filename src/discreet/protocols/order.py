@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.crypto.circuit import Builder, Circuit, Word
+    from discreet.protocols.garbled import Evaluating, Garbling
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
@@ -67,17 +68,21 @@ class Order:
         return derive(b"discreet/1/order", repr(self).encode())
 
 
-def hold_first(plan: Order, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[np.uint64] | None]:
+def hold_first(
+    plan: Order, share: NDArray[np.uint64], bits: Bits, end: Garbling | None = None
+) -> Steps[NDArray[np.uint64] | None]:
     """One share of the words (instances, count), modulo 2**width; this party garbles.
 
     Returns words (instances, answers) modulo 2**width: a share, the answer, or None.
     """
-    return (yield from garble(plan.shape, _circuit(plan), plan.context, share, None, bits))
+    return (yield from garble(plan.shape, _circuit(plan), plan.context, share, None, bits, end))
 
 
-def hold_second(plan: Order, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[np.uint64] | None]:
+def hold_second(
+    plan: Order, share: NDArray[np.uint64], bits: Bits, end: Evaluating | None = None
+) -> Steps[NDArray[np.uint64] | None]:
     """The other share; this party evaluates. Returns what `hold_first` does."""
-    return (yield from evaluate(plan.shape, _circuit(plan), plan.context, share, bits))
+    return (yield from evaluate(plan.shape, _circuit(plan), plan.context, share, bits, end))
 
 
 @lru_cache(maxsize=32)

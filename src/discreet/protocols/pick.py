@@ -29,13 +29,14 @@ from discreet.crypto.block import derive
 from discreet.crypto.words import argmax, choose, less
 from discreet.errors import ParameterError
 from discreet.protocols.function import Shape, evaluate, garble
-from discreet.protocols.opening import Opened
-from discreet.protocols.transfer import open_choosing, open_sending
+from discreet.protocols.garbled import open_evaluating, open_garbling
+from discreet.protocols.opening import Opened, check_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.crypto.circuit import Builder, Circuit, Word
+    from discreet.protocols.garbled import Evaluating, Garbling
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
@@ -77,7 +78,11 @@ class Pick:
 
 
 def hold_model(
-    plan: Pick, share: NDArray[np.uint64], bits: Bits, thresholds: NDArray[np.int64] | None = None
+    plan: Pick,
+    share: NDArray[np.uint64],
+    bits: Bits,
+    thresholds: NDArray[np.int64] | None = None,
+    end: Garbling | None = None,
 ) -> Steps[NDArray[np.uint64] | None]:
     """The garbler's role: its shares (instances, count), and thresholds in units of the scores.
 
@@ -85,12 +90,14 @@ def hold_model(
     answers).
     """
     private = None if thresholds is None else _words(plan, thresholds)
-    return (yield from garble(plan.shape, _circuit(plan), plan.context, share, private, bits))
+    return (yield from garble(plan.shape, _circuit(plan), plan.context, share, private, bits, end))
 
 
-def hold_scores(plan: Pick, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[np.uint64] | None]:
+def hold_scores(
+    plan: Pick, share: NDArray[np.uint64], bits: Bits, end: Evaluating | None = None
+) -> Steps[NDArray[np.uint64] | None]:
     """The evaluator's role: the other shares. Returns what `hold_model` does."""
-    return (yield from evaluate(plan.shape, _circuit(plan), plan.context, share, bits))
+    return (yield from evaluate(plan.shape, _circuit(plan), plan.context, share, bits, end))
 
 
 def tell_label(
@@ -99,6 +106,7 @@ def tell_label(
     labels: NDArray[np.uint64],
     bits: Bits,
     thresholds: NDArray[np.int64] | None = None,
+    end: Garbling | None = None,
 ) -> Steps[None]:
     """The garbler's role when the evaluator shall learn a label: ``labels`` is (options, words).
 
@@ -110,22 +118,30 @@ def tell_label(
         raise ParameterError(
             "labels have the wrong form", got=labels.shape, wanted=f"uint64 ({plan.options}, words)"
         )
-    mask = yield from hold_model(replace(plan, opened="shares"), share, bits, thresholds)
+    check_words(share, plan.width, (plan.instances, plan.count))
+    private = None if thresholds is None else _words(plan, thresholds)
+    if (private is None) != (plan.answer == "argmax"):
+        raise ParameterError("thresholds belong to accept", got=plan.answer)
+    end = end or (yield from open_garbling(b"label" + plan.context, bits))
+    shared = replace(plan, opened="shares")
+    mask = yield from garble(shared.shape, _circuit(shared), b"", share, private, bits, end)
     assert mask is not None
     padded = np.zeros((size, labels.shape[1]), dtype=np.uint64)
     padded[: len(labels)] = labels
     turned = padded[(np.arange(size)[None, :] + mask.astype(np.intp)) % size]
-    sending = yield from open_sending(b"label" + plan.context, bits)
-    yield from sending.send(turned)
+    yield from end.transfers.send(turned)
 
 
-def learn_label(plan: Pick, share: NDArray[np.uint64], words: int, bits: Bits) -> Steps[NDArray[np.uint64]]:
+def learn_label(
+    plan: Pick, share: NDArray[np.uint64], words: int, bits: Bits, end: Evaluating | None = None
+) -> Steps[NDArray[np.uint64]]:
     """The evaluator's role: the labels (instances, words) of the numbers picked."""
     size = _label_options(plan)
-    rest = yield from hold_scores(replace(plan, opened="shares"), share, bits)
+    check_words(share, plan.width, (plan.instances, plan.count))
+    end = end or (yield from open_evaluating(b"label" + plan.context, bits))
+    rest = yield from hold_scores(replace(plan, opened="shares"), share, bits, end)
     assert rest is not None
-    choosing = yield from open_choosing(b"label" + plan.context, bits)
-    return (yield from choosing.take(rest[:, 0].astype(np.int64), size, words))
+    return (yield from end.transfers.take(rest[:, 0].astype(np.int64), size, words))
 
 
 def _label_options(plan: Pick) -> int:

@@ -172,17 +172,22 @@ class _Fixed:
 
 
 def hold_model(
-    plan: Trellis, weights: Weights, share: NDArray[np.uint64], bits: Bits
+    plan: Trellis,
+    weights: Weights,
+    share: NDArray[np.uint64],
+    bits: Bits,
+    end: Garbling | None = None,
 ) -> Steps[NDArray[Any] | None]:
     """The role of the model's owner, who garbles; ``share`` is (steps, models, states).
 
-    Returns its share of the answer (uint64), the value (int64, in units of the plan), or None if only the
-    other party learns. "total" is (models,), "states" is (models, states).
+    A session that is open already may be given as ``end``. Returns its share of the answer (uint64), the value
+    (int64, in units of the plan), or None if only the other party learns: (models,) for "total", (models, states)
+    for "states".
     """
     fixed = _fix(plan, weights)
     check_range(plan, weights)
     mine = _turned(plan, share)
-    end = yield from open_garbling(plan.context, bits)
+    end = end or (yield from open_garbling(plan.context, bits))
     state = None
     for window in _windows(plan):
         told = yield from end.take((len(window) * plan.states * plan.width, plan.models))
@@ -197,10 +202,12 @@ def hold_model(
     return _answer(plan, opened)
 
 
-def hold_data(plan: Trellis, share: NDArray[np.uint64], bits: Bits) -> Steps[NDArray[Any] | None]:
+def hold_data(
+    plan: Trellis, share: NDArray[np.uint64], bits: Bits, end: Evaluating | None = None
+) -> Steps[NDArray[Any] | None]:
     """The role of the data's owner, who evaluates. Returns what `hold_model` does."""
     mine = _turned(plan, share)
-    end = yield from open_evaluating(plan.context, bits)
+    end = end or (yield from open_evaluating(plan.context, bits))
     state = None
     for window in _windows(plan):
         words = mine[window.start : window.stop].reshape(-1, plan.models)

@@ -6,16 +6,16 @@ An array of blocks has dtype uint64 and a last axis of two: the low and the high
 
     H(x, i) = pi(y) ^ y,   y = pi(x) ^ i
 
-is the hash TMMO of Guo, Katz, Wang and Yu (S&P 2020), up to the public constant i, which saves an array. If AES
-is an ideal cipher it is tweakable circular correlation robust: for a secret D with 127 uniform bits, all
+is the hash TMMO of Guo, Katz, Wang and Yu (S&P 2020), up to the public constant i, which saves an array. If
+AES is an ideal cipher it is tweakable circular correlation robust: for a secret D with 127 uniform bits, all
 H(x ^ D, i) and H(x ^ D, i) ^ D look uniform, as long as no pair (x, i) repeats and every tweak i serves a few
-blocks only. That is what garbling and the extension of transfers need; it costs two calls of AES and no schedule
-of keys.
+blocks only. That is what garbling and the extension of transfers need; it costs two calls of AES and no
+schedule of keys.
 
-**Security.** With q hash calls under one key, an attacker who evaluates AES p times has an advantage of the order
-of p q / 2**127. `Tweaks` takes a new key every 4,096 positions, as Guo, Katz, Wang, Weng and Yu (Crypto 2020)
-advise for many gates and many sessions; so q stays near 2**14, and an attacker must spend some 2**112 calls of
-AES, however long the circuit is and however many sessions are attacked at once.
+**Security.** With q hash calls under one key, an attacker who evaluates AES p times has an advantage of the
+order of p q / 2**127. `Tweaks` takes a new key every 4,096 positions, as Guo, Katz, Wang, Weng and Yu (Crypto
+2020) advise for many gates and many sessions; so q stays near 2**14, and an attacker must spend some 2**112
+calls of AES, however long the circuit is and however many sessions are attacked at once.
 
 **Not protected.** `cryptography` runs AES in hardware where there is AES-NI, in constant time; elsewhere
 OpenSSL's bitsliced code. Array operations do not branch on content.

@@ -180,9 +180,9 @@ def hold_model(
 ) -> Steps[NDArray[Any] | None]:
     """The role of the model's owner, who garbles; ``share`` is (steps, models, states).
 
-    A session that is open already may be given as ``end``. Returns its share of the answer (uint64), the value
-    (int64, in units of the plan), or None if only the other party learns: (models,) for "total", (models, states)
-    for "states".
+    A session that is open already may be given as ``end``. Returns its share of the answer (uint64), the
+    value (int64, in units of the plan), or None if only the other party learns: (models,) for "total",
+    (models, states) for "states".
     """
     fixed = _fix(plan, weights)
     check_range(plan, weights)

@@ -1,4 +1,4 @@
-"""Vectors of transfer, extension and garble, by the slow implementation: run this file to write them anew."""
+"""Vectors of transfers, garbling, log-sums and recursions, made by the slow implementation: run to renew."""
 
 from __future__ import annotations
 
@@ -72,7 +72,36 @@ def garble() -> dict:
     }
 
 
+def logsum() -> dict:
+    steps = slow.log_sum_steps(8, 1 / 64)
+    pairs = [(x, y) for x in (0, 1, 255, -700, 2**22) for y in (0, -1, 256, 1023, -(2**22), 2**22 - 300)]
+    return {"steps": steps, "pairs": [(x, y, slow.log_sum(steps, x, y)) for x, y in pairs]}
+
+
+def recursion() -> dict:
+    """Two models of three states, left to right, seven steps: integers in units of 2**-8 nat."""
+    arcs = [(i, j) for j in range(3) for i in (j - 1, j) if i >= 0]
+    draw = seeded(4).integers(-2000, 0, 200).tolist()
+    models = [
+        {
+            "start": [draw.pop() for _ in range(3)],
+            "weights": [[draw.pop() for _ in range(3)] for _ in range(3)],
+            "end": [draw.pop() for _ in range(3)],
+            "scores": [[draw.pop() for _ in range(3)] for _ in range(7)],
+        }
+        for _ in range(2)
+    ]
+    steps = slow.log_sum_steps(8, 1 / 64)
+    joins = {"logsum": lambda x, y: slow.log_sum(steps, x, y), "max": max}
+    totals = {
+        kind: [slow.recursion(join, arcs=arcs, **model) for model in models] for kind, join in joins.items()
+    }
+    return {"arcs": arcs, "models": models, "totals": totals}
+
+
+MAKERS = {make.__name__: make for make in (transfer, extension, garble, logsum, recursion)}
+
 if __name__ == "__main__":
-    for make in (transfer, extension, garble):
+    for make in MAKERS.values():
         text = json.dumps(make(), indent=1) + "\n"
         (VECTORS / f"{make.__name__}.json").write_text(text, encoding="utf-8")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 
 # ---- AES-128 (FIPS 197)
 
@@ -321,3 +322,50 @@ def _half_gates(nonce, epoch, at, offset, a, b):
     first = h[0] ^ h[1] ^ offset * (b & 1)
     second = k[0] ^ k[1] ^ a
     return first, second, h[0] ^ first * (a & 1) ^ k[0] ^ (second ^ a) * (b & 1)
+
+
+# ---- log-sum and the recursion over a trellis
+
+
+def log_sum_steps(fraction: int, error: float) -> list[tuple[int, int, int]]:
+    """Intervals (start, end, value) of f(d) = log(1 + e^-d): halved until no d or d + 1 strays too far."""
+
+    def f(units: int) -> float:
+        return math.log1p(math.exp(-units / 2**fraction))
+
+    reach = fraction
+    while f(2**reach) > error:
+        reach += 1
+    waiting, done = [(0, 2**reach)], []
+    while waiting:
+        start, end = waiting.pop()
+        around = [f(units) for units in range(start, end + 1)]
+        value = round(math.fsum(around) / len(around) * 2**fraction)
+        if end - start == 1 or max(abs(one - value / 2**fraction) for one in around) <= error:
+            done.append((start, end, value))
+        else:
+            waiting += [(start, (start + end) // 2), ((start + end) // 2, end)]
+    return sorted(done)
+
+
+def log_sum(steps, x: int, y: int) -> int:
+    apart = x - y if x >= y else y - x - 1
+    return max(x, y) + sum(value for start, end, value in steps if start <= apart < end)
+
+
+def recursion(join, start, arcs, weights, end, scores):
+    """Total of one model: ``weights[i][j]`` on arcs (i, j); joins neighbours two by two."""
+
+    def joined(values):
+        while len(values) > 1:
+            rest = values[len(values) & ~1 :]
+            values = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + rest
+        return values[0]
+
+    state = [one + score for one, score in zip(start, scores[0], strict=True)]
+    for row in scores[1:]:
+        state = [
+            joined([state[i] + weights[i][j] for i, to in arcs if to == j]) + score
+            for j, score in enumerate(row)
+        ]
+    return joined([value + last for value, last in zip(state, end, strict=True)])

@@ -10,10 +10,14 @@ import pytest
 import slow_circuits as slow
 
 from discreet.crypto.block import derive
+from discreet.crypto.circuit import Builder, bits_of_words, words_of_bits
 from discreet.crypto.extension import Receiver
 from discreet.crypto.garble import Garbler
+from discreet.crypto.logsum import log_sum, table
 from discreet.crypto.transfer import Chooser, Offer
-from discreet.randomness import expand, seeded
+from discreet.protocols.step import run_pair
+from discreet.protocols.trellis import Trellis, Weights, hold_data, hold_model, plain
+from discreet.randomness import expand, secure, seeded
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 
@@ -22,9 +26,10 @@ def vector(name):
     return json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["transfer", "extension", "garble"])
+@pytest.mark.parametrize("name", make_circuits.MAKERS)
 def test_vectors_are_what_the_slow_implementation_makes(name):
-    assert getattr(make_circuits, name)() == vector(name)
+    made = json.loads(json.dumps(make_circuits.MAKERS[name]()))
+    assert made == vector(name)
 
 
 def test_slow_aes_and_group_are_the_published_ones():
@@ -113,6 +118,36 @@ def test_garbling_over_several_keys():
     assert outputs["less"].tobytes() == b"".join(
         row.to_bytes(16, "little") for row in slow_outputs["less"][0]
     )
+
+
+def test_log_sums():
+    told, using = vector("logsum"), table(8, 1 / 64)
+    assert [[step.start, step.start + step.length, step.value] for step in using.steps] == told["steps"]
+    x, y, found = np.array(told["pairs"]).T
+    assert np.array_equal(using.plain(x, y), found)
+    build = Builder()
+    build.output("z", log_sum(build, build.input("x", 25), build.input("y", 25), using))
+    out = build.circuit().plain({"x": bits_of_words(x, 25), "y": bits_of_words(y, 25)})["z"]
+    assert np.array_equal(words_of_bits(out, signed=True), found)
+
+
+@pytest.mark.parametrize("kind", ["logsum", "max"])
+def test_recursions(kind):
+    told = vector("recursion")
+    arcs = tuple((i, j) for i, j in told["arcs"])
+    plan = Trellis(kind, 7, 2, arcs, low=-2000 / 256, opened="evaluator")
+    parts = {
+        name: np.array([model[name] for model in told["models"]])
+        for name in ("start", "weights", "end", "scores")
+    }
+    weights = Weights(*(parts[name] / 256 for name in ("start", "weights", "end")))
+    values = parts["scores"].swapaxes(0, 1)
+    mask = np.uint64(2**plan.width - 1)
+    first = np.frombuffer(seeded(1).bytes(8 * values.size), dtype=np.uint64).reshape(values.shape) & mask
+    second = (values.astype(np.int64).view(np.uint64) - first) & mask
+    roles = hold_model(plan, weights, first, secure()), hold_data(plan, second, secure())
+    assert run_pair(*roles)[1].tolist() == told["totals"][kind]
+    assert plain(plan, weights, values).tolist() == told["totals"][kind]
 
 
 def test_derivations_are_separated():

@@ -334,7 +334,7 @@ def log_sum_steps(fraction: int, error: float) -> list[tuple[int, int, int]]:
         return math.log1p(math.exp(-units / 2**fraction))
 
     reach = fraction
-    while f(2**reach) > error:
+    while f(2**reach) > error / 4:
         reach += 1
     waiting, done = [(0, 2**reach)], []
     while waiting:

@@ -73,7 +73,7 @@ def table(fraction: int, error: float) -> Table:
             wanted=f"1 to 16 fractional bits, an error of {least:g} to 0.5",
         )
     reach = fraction
-    while math.log1p(math.exp(-(2.0**reach) / 2**fraction)) > error:
+    while math.log1p(math.exp(-(2.0**reach) / 2**fraction)) > error / 4:  # beyond, the error has one sign
         reach += 1
     exact = np.log1p(np.exp(-np.arange(2**reach + 1) / 2**fraction))
     steps = tuple(_halve(exact, 0, 2**reach, fraction, error))

@@ -22,10 +22,15 @@ NAMES = (
     "ledger",
     "start",
     "cepstra",
+NAMES = (
     "hmm",
     "wire",
     "paillier",
     "lattice",
+    "transfer",
+    "garble",
+    "recursion",
+)
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -120,7 +120,7 @@ class Body:
         inside = ~(moves @ self.span.equations.T).any(axis=1)
         if self.rank:
             inside &= (np.abs(self.project(moves)) <= self.offsets[:, None]).all(axis=0)
-        return inside
+        return np.asarray(inside)
 
     def growth(self, moves: NDArray[np.int64]) -> NDArray[np.float64]:
         """How much volume adding each move, and its negative, would add to a body of full rank."""

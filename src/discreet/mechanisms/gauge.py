@@ -73,6 +73,11 @@ class GaugeNoise(Protocol):
         ...
 
     @property
+    def epsilon(self) -> float:
+        """What a difference in the body costs."""
+        ...
+
+    @property
     def shells(self) -> int:
         """Into how many shells a unit of the gauge is cut."""
         ...
@@ -251,4 +256,4 @@ def _below(spans: NDArray[np.int64], bits: Bits) -> NDArray[np.int64]:
 
 
 def _uniform(size: int, bits: Bits) -> NDArray[np.float64]:
-    return (bits.integers(0, 2**53, size) + 0.5) * 2.0**-53
+    return (bits.integers(0, 2**53, size).astype(np.float64) + 0.5) * 2.0**-53

@@ -90,4 +90,4 @@ def _off_span(scene: Scene, released: NDArray[np.float64], places: NDArray[np.in
     answers = equations @ scene.query.units[places].T.astype(np.float64)
     points = equations @ released.T
     slack = 0.0 if scene.noise.shells > 1 else 1e-9 * np.abs(points).max(initial=1.0)
-    return (np.abs(answers[:, :, None] - points[:, None, :]) > slack).any(axis=0)
+    return np.asarray((np.abs(answers[:, :, None] - points[:, None, :]) > slack).any(axis=0))

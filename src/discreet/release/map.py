@@ -283,9 +283,10 @@ def _chain(transitions: Any, size: int) -> Any:
         chain = csr_matrix(transitions if issparse(transitions) else np.asarray(transitions, np.float64))
     except (TypeError, ValueError):
         raise ParameterError("the transitions are not a matrix of numbers") from None
-    if chain.shape != (size, size) or not size:
+    shape: Any = chain.shape
+    if shape != (size, size) or not size:
         raise ParameterError(
-            "the transitions do not fit the states", got=chain.shape, wanted=f"{size} by {size}, at least one"
+            "the transitions do not fit the states", got=shape, wanted=f"{size} by {size}, at least one"
         )
     chain = csr_matrix(chain, dtype=np.float64, copy=True)
     chain.sum_duplicates()

@@ -76,13 +76,13 @@ class Policy:
     @classmethod
     def radius(cls, world: Map, radius: float, query: Any = None) -> Policy:
         """States whose answers to the query (usually their locations) differ by at most ``radius``."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         reach = check_number("radius", radius)
         if not 0 < reach < np.inf:
             raise ParameterError("radius is not a length", got=radius, wanted="a finite number above 0")
         answers = world.query(query).answers
-        tree: Any = cKDTree(answers)
+        tree: Any = KDTree(answers)
         few = int(tree.count_neighbors(tree, reach * (1 + 1e-9)))
         if few > 2 * _MOST_EDGES:
             raise ParameterError(

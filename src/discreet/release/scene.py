@@ -108,10 +108,10 @@ class Scene:
     @cached_property
     def stand_ins(self) -> NDArray[np.int64]:
         """For every state the possible one with the nearest answer: itself, if it is possible."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         inside = np.flatnonzero(self.possible)
-        nearest = inside[cKDTree(self.query.answers[inside]).query(self.query.answers)[1]]
+        nearest = inside[KDTree(self.query.answers[inside]).query(self.query.answers)[1]]
         return np.where(self.possible, np.arange(len(nearest)), nearest)
 
 
@@ -184,9 +184,7 @@ class Question:
                 remedy='Use repair="area", or a policy with more edges.',
             )
         places = {state: place for place, state in enumerate(inside.tolist())}
-        rule = self.repair
-        if not isinstance(rule, str):
-            rule = {places[i]: places[j] for i, j in rule.items() if i in places and j in places}
+        rule = self.repair if isinstance(self.repair, str) else _renamed(self.repair, places)
         units, answers = self.query.units[inside], self.query.answers[inside]
         repairer = Repairer(units, answers, base, self._sensitivity.hull)
         found = repairer.repair([places[state] for state in exposed.tolist()], rule)
@@ -209,6 +207,11 @@ class Question:
     ) -> Scene:
         noise = _LAWS[self.noise](body, self.epsilon)
         return Scene(self.query, possible.copy(), base, body, noise, degrees, exposed, edges)
+
+
+def _renamed(edges: Mapping[int, int], places: Mapping[int, int]) -> dict[int, int]:
+    """Named repair edges between possible states, in the numbers of the constraint set."""
+    return {places[i]: places[j] for i, j in edges.items() if i in places and j in places}
 
 
 def _alone(states: int) -> ExposedError:

@@ -140,7 +140,11 @@ class Stream:
 
     def step(self, state: int) -> Release:
         """Release a state. After an error the stream is as it was."""
-        if isinstance(state, bool) or not isinstance(state, int | np.integer):
+        if (
+            isinstance(state, bool)
+            or np.asarray(state).shape != ()
+            or np.asarray(state).dtype.kind not in "iu"
+        ):
             raise StateError(
                 "a state is a whole number", got=type(state).__name__, wanted="as Map.cells gives"
             )

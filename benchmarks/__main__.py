@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.table import Finding, machine, show, write
 
-NAMES = ("rounds", "streaming", "threads", "noise", "ledger", "start", "cepstra")
+NAMES = ("rounds", "streaming", "threads", "noise", "ledger", "start", "cepstra", "release")
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 

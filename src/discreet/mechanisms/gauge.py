@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.body import Body
     from discreet.randomness import Bits
 
-__all__ = ["ContinuousNoise", "GaugeNoise", "LatticeNoise", "expected_squared_error"]
+__all__ = ["ContinuousNoise", "GaugeNoise", "LatticeNoise", "check_epsilon", "expected_squared_error"]
 
 _SHELLS, _FEW_SHELLS = 64, 8
 _RATE_BITS = 20
@@ -227,12 +227,18 @@ class ContinuousNoise:
         return shells
 
 
-def _check(body: Body, epsilon: float) -> float:
+def check_epsilon(epsilon: object) -> float:
+    """The budget of one release as a float; refuses what is none."""
     value = check_number("epsilon", epsilon)
     if not _SMALLEST <= value <= _LARGEST:
         raise ParameterError(
             "epsilon is not a privacy budget for a release", got=value, wanted="a number from 0.001 to 1024"
         )
+    return value
+
+
+def _check(body: Body, epsilon: float) -> float:
+    value = check_epsilon(epsilon)
     if not body.rank:
         raise ParameterError(
             "there is nothing to hide behind: the answer would be released as it is",

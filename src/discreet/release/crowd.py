@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.accounting.event import check_number
 from discreet.errors import ParameterError, StateError
+from discreet.mechanisms.gauge import check_epsilon
 from discreet.randomness import bits_of
 from discreet.release.belief import exponents, update
 from discreet.release.map import check_belief
@@ -328,13 +329,13 @@ def _questions(query: Any, epsilon: Any) -> list[tuple[str, Any, float]]:
     if not isinstance(query, dict):
         if isinstance(epsilon, dict):
             raise ParameterError("epsilon names questions, but there is one query")
-        return [("location" if query is None else "answer", query, check_number("epsilon", epsilon))]
+        return [("location" if query is None else "answer", query, check_epsilon(epsilon))]
     if not isinstance(epsilon, dict) or set(epsilon) != set(query) or not query:
         raise ParameterError(
             "every question needs its own epsilon",
             wanted="epsilon={...} with the same names as query={...}",
         )
-    return [(str(name), asked, check_number("epsilon", epsilon[name])) for name, asked in query.items()]
+    return [(str(name), asked, check_epsilon(epsilon[name])) for name, asked in query.items()]
 
 
 def _outside(outside: object, narrowed: bool) -> str:

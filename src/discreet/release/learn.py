@@ -60,7 +60,12 @@ class Request:
     step: float | None
     columns: tuple[str, str, str, str]
     moves_per_person: float
-    reach: int
+    reach: int | None
+
+    @property
+    def farthest(self) -> int:
+        """How many cells along an axis a private move may go."""
+        return 2 if self.reach is None else self.reach
 
 
 def learn_map(
@@ -104,7 +109,7 @@ def plan(request: Request, seeded: bool = False) -> Guarantee:
         reveals=("the transitions and the start of the map, computed from noisy counts alone",),
         declared=(
             f"the box ({box}) and the cells of {request.grid.cell:g} m",
-            f"that moves go at most {request.reach} cells along an axis",
+            f"that moves go at most {request.farthest} cells along an axis",
             f"the weight of one person's moves, at most {request.moves_per_person:g}",
         ),
         seeded=seeded,
@@ -115,13 +120,11 @@ def plan(request: Request, seeded: bool = False) -> Guarantee:
 
 def count_moves(traces: Traces, request: Request) -> Statistic:
     """The weighted counts of moves from each cell by each offset, as integers with a bound for one person."""
-    grid, reach = request.grid, request.reach
+    grid, reach = request.grid, request.farthest
     wide = 2 * reach + 1
     cells = grid.places(traces.lat, traces.lon)
-    first, second = cells[:-1], cells[1:]
-    across = second % grid.columns - first % grid.columns
-    up = second // grid.columns - first // grid.columns
-    kept = traces.moves(request.step) & (first >= 0) & (second >= 0)
+    first, across, up = _offsets(cells, grid)
+    kept = traces.moves(request.step) & (first >= 0) & (cells[1:] >= 0)
     kept &= (np.abs(across) <= reach) & (np.abs(up) <= reach)
     owner = traces.user[:-1][kept]
     made = np.bincount(owner, minlength=1)
@@ -132,6 +135,18 @@ def count_moves(traces: Traces, request: Request) -> Statistic:
     np.add.at(total, place, units[owner])
     bound = request.moves_per_person * _UNIT
     return Statistic(total.astype(object), 1 / _UNIT, bound, bound, "weighted counts of moves between cells")
+
+
+def _offsets(
+    cells: NDArray[np.int64], grid: Grid
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Where each move begins, and how many cells it goes east and north."""
+    first, second = cells[:-1], cells[1:]
+    return (
+        first,
+        second % grid.columns - first % grid.columns,
+        second // grid.columns - first // grid.columns,
+    )
 
 
 def _within(units: NDArray[np.int64], made: NDArray[np.int64], bound: float) -> NDArray[np.int64]:
@@ -152,11 +167,11 @@ def _check(request: Request, ledger: object) -> None:
     check_rows_per_person(request.moves_per_person)
     if request.step is not None and not 0 < check_number("step", request.step) < math.inf:
         raise ParameterError("step is not a time", got=request.step, wanted="seconds above 0")
-    wide = 2 * request.reach + 1
-    if not (1 <= request.reach and request.grid.size * wide**2 <= _MOST_COUNTS) and not request.public:
+    wide = 2 * request.farthest + 1
+    if not (1 <= request.farthest and request.grid.size * wide**2 <= _MOST_COUNTS) and not request.public:
         raise ParameterError(
             "the cells and the reach make too many counts",
-            got=f"{request.grid.size} cells, reach {request.reach}",
+            got=f"{request.grid.size} cells, reach {request.farthest}",
             wanted=f"a reach of 1 or more, and at most {_MOST_COUNTS:,} counts",
         )
 
@@ -173,6 +188,9 @@ def _public_map(traces: Traces, request: Request) -> Map:
     number = np.full(len(cells), -1)
     number[inside] = state.reshape(-1)
     kept = traces.moves(request.step) & inside[:-1] & inside[1:]
+    if request.reach is not None:
+        _, across, up = _offsets(cells, grid)
+        kept &= (np.abs(across) <= request.reach) & (np.abs(up) <= request.reach)
     moves = (np.ones(int(kept.sum())), (number[:-1][kept], number[1:][kept]))
     counts = coo_matrix(moves, shape=(len(visited), len(visited))).tocsr()
     start = np.bincount(number[inside], minlength=len(visited)).astype(np.float64)
@@ -190,7 +208,7 @@ def _rows_to_one(counts: Any) -> Any:
 def _private_map(noisy: NDArray[np.float64], deviation: float, request: Request, guarantee: Guarantee) -> Map:
     from scipy.sparse import coo_matrix
 
-    grid, reach = request.grid, request.reach
+    grid, reach = request.grid, request.farthest
     wide = 2 * reach + 1
     counts = np.maximum(noisy.reshape(grid.size, wide, wide) - deviation, 0.0)
     cell = np.arange(grid.size)

@@ -80,7 +80,7 @@ class Map:
         lat: str = "lat",
         lon: str = "lon",
         moves_per_person: float = 1.0,
-        reach: int = 2,
+        reach: int | None = None,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
         random_state: RandomState = None,
@@ -89,8 +89,11 @@ class Map:
 
         Either ``public=True``: the traces are public, moves are counted as they are, and only visited cells
         become states. Or ``epsilon`` (and ``delta``): the moves of one person share a total weight of
-        ``moves_per_person``, moves farther than ``reach`` cells along an axis are left out, noise is added to
-        every count, and all cells of the box are states. There is no default: somebody must have chosen.
+        ``moves_per_person``, noise is added to every count, and all cells of the box are states. There is no
+        default: somebody must have chosen.
+
+        Moves farther than ``reach`` cells along an axis are left out, as jumps of a receiver (by default 2
+        for private traces; public ones keep all).
 
         ``step`` (seconds) counts only moves between fixes that far apart, give or take half; without it every
         row and the next row of the same person are a move.

@@ -14,7 +14,8 @@ Rules:
     nearest-euclid, nearest-l1, nearest-gauge   join each to its nearest state, in the order of their numbers
                   (algorithm 1; "nearest" in which sense matters: the running example shows it)
     area          join each to the state that adds the least volume (algorithm 3), in several orders, then
-                  reconsider each choice while that helps; the best of these
+                  reconsider each choice while that helps; the best of these. Where a few are exposed, search
+                  as `exact` does, for a limited number of steps
     exact         the optimum, for a few exposed states
 Flat hulls have no area: among them the one with the smaller expected error counts as smaller.
 """
@@ -44,6 +45,7 @@ RULES: tuple[str, ...] = get_args(Rule)
 _ALL_ORDERS = 4
 _MOST_EXACT = 8
 _ROUNDS = 4
+_PATIENCE = 200
 _RECONSIDER = 40
 
 Size = tuple[float, float]
@@ -93,10 +95,12 @@ class Repairer:
         near[state] = False
         return body.rank > 0 and bool(near.any())
 
-    def _choose(self, order: Sequence[int], pick: Callable[[int, Body], int]) -> Edges:
-        """Join the states of an order one after another."""
-        edges: Edges = {}
-        body = self._base
+    def _choose(
+        self, order: Sequence[int], pick: Callable[[int, Body], int], given: Edges | None = None
+    ) -> Edges:
+        """Join the states of an order one after another, as far as the given edges leave them exposed."""
+        edges = dict(given or {})
+        body = self.join(edges)
         for state in order:
             if not self.covered(state, body):
                 edges[state] = pick(state, body)
@@ -130,9 +134,15 @@ class Repairer:
         return int(partners[min(range(len(partners)), key=sizes.__getitem__)])
 
     def _area(self, exposed: list[int]) -> Edges:
+        """In several orders; then, for a few exposed states, the search for as long as patience lasts."""
+        found = self._in_orders(exposed)
+        few = len(exposed) <= _MOST_EXACT and self._base.span.whole and len(exposed) > 1
+        return self._search(exposed, found, _PATIENCE) if few else found
+
+    def _in_orders(self, exposed: list[int]) -> Edges:
         candidates = [self._choose(order, self._least) for order in self._orders(exposed)]
         best = min(candidates, key=lambda edges: _size(self.join(edges)))
-        return self._reconsider(best) if len(exposed) <= _RECONSIDER else best
+        return self._reconsider(exposed, best) if len(exposed) <= _RECONSIDER else best
 
     def _orders(self, exposed: list[int]) -> list[tuple[int, ...]]:
         """All orders of few states; otherwise the near ones first, the far ones first, and as they come."""
@@ -142,17 +152,14 @@ class Repairer:
         rising = sorted(exposed, key=nearest.__getitem__)
         return [tuple(rising[::-1]), tuple(rising), tuple(exposed)]
 
-    def _reconsider(self, edges: Edges) -> Edges:
-        """Take each edge away and choose it again, given the others, while that makes the body smaller."""
+    def _reconsider(self, exposed: list[int], edges: Edges) -> Edges:
+        """Take each edge away, and protect who is exposed then again, while that makes the body smaller."""
         size = _size(self.join(edges))
         for _ in range(_ROUNDS):
             before = size
             for state in list(edges):
                 others = {key: value for key, value in edges.items() if key != state}
-                body = self.join(others)
-                changed = others
-                if not self.covered(state, body):
-                    changed = {**others, state: self._least(state, body)}
+                changed = self._choose(exposed, self._least, others)
                 if (now := _size(self.join(changed))) < size:
                     edges, size = changed, now
             if size == before:
@@ -167,28 +174,37 @@ class Repairer:
                 wanted=f"at most {_MOST_EXACT}",
                 remedy='Use repair="area".',
             )
-        best = self._area(exposed)
+        return self._search(exposed, self._in_orders(exposed), None)
+
+    def _search(self, exposed: list[int], best: Edges, patience: int | None) -> Edges:
+        """Depth first over the partners of each exposed state, small bodies first, for so many nodes at most."""
         bound = _size(self.join(best))
         stack: list[tuple[int, Edges, Body]] = [(0, {}, self._base)]
-        while stack:
-            depth, edges, body = stack.pop()
-            size = _size(body)
-            if size >= bound and depth and edges:
+        while stack and patience != 0:
+            patience = None if patience is None else patience - 1
+            depth, edges, parent = stack.pop()
+            body = self.join(dict(list(edges.items())[-1:]), parent)
+            if edges and _size(body) >= bound:
                 continue
             while depth < len(exposed) and self.covered(exposed[depth], body):
                 depth += 1  # hidden already: a partner within the body adds nothing
             if depth == len(exposed):
-                best, bound = edges, size
+                best, bound = edges, _size(body)
                 continue
             state = exposed[depth]
-            children = [
-                (depth + 1, {**edges, state: partner}, self.join({state: partner}, body))
-                for partner in range(len(self._units))
-                if (self._units[partner] != self._units[state]).any()
-            ]
-            children.sort(key=lambda child: _size(child[2]), reverse=True)
-            stack.extend(child for child in children if _size(child[2]) < bound)
+            partners, areas = self._areas(state, body)
+            for at in np.argsort(-areas, kind="stable"):
+                if areas[at] <= bound[0]:
+                    stack.append((depth + 1, {**edges, state: int(partners[at])}, body))
         return best
+
+    def _areas(self, state: int, body: Body) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The possible partners of a state, and how large the body would become with each."""
+        partners = np.flatnonzero(~self._same(state))
+        if body.span.whole and body.rank:
+            return partners, body.area + body.growth((self._units - self._units[state])[partners])
+        areas = [self.join({state: int(partner)}, body).area for partner in partners]
+        return partners, np.array(areas)
 
 
 def check_rule(rule: object, size: int) -> None:

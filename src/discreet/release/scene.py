@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ExposedError, ParameterError
-from discreet.mechanisms.gauge import ContinuousNoise, LatticeNoise, expected_squared_error
+from discreet.mechanisms.gauge import ContinuousNoise, LatticeNoise, check_epsilon, expected_squared_error
 from discreet.release.hull import Nearby, Sensitivity
 from discreet.release.protect import Repairer, check_rule
 
@@ -133,7 +133,7 @@ class Question:
         if noise not in _LAWS:
             raise ParameterError("no such noise", got=noise, wanted='"lattice" or "continuous"')
         check_rule(repair, policy.size)
-        self.name, self.query, self.epsilon = name, query, epsilon
+        self.name, self.query, self.epsilon = name, query, check_epsilon(epsilon)
         self.repair, self.mechanism, self.noise = repair, mechanism, noise
         self._sensitivity = Sensitivity(policy, query, mechanism == "laplace")
         self._kept: OrderedDict[bytes, Scene] = OrderedDict()

@@ -22,7 +22,6 @@ NAMES = (
     "ledger",
     "start",
     "cepstra",
-NAMES = (
     "hmm",
     "wire",
     "paillier",
@@ -30,7 +29,7 @@ NAMES = (
     "transfer",
     "garble",
     "recursion",
-)
+    "release",
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -7,7 +7,9 @@
     |   |-- DomainError         declared bounds, radius, columns or units do not make sense
     |   |-- DataError           the rows are missing, unreadable or of another shape than declared
     |   |   `-- PersonError     the rows of one person do not lie together
-    |   `-- TooLargeError       the request would need more memory than is allowed
+    |   |-- TooLargeError       the request would need more memory than is allowed
+    |   |-- StateError          a state is unknown, or the model says that nobody can be there
+    |   `-- ExposedError        no other state hides the true one, so nothing can be released
     |-- BudgetError             the privacy budget forbids it
     |   |-- OverspentError      the ledger has less left than the request costs
     |   `-- UnplannedError      a release that was not announced to the ledger first
@@ -44,6 +46,7 @@ __all__ = [
     "DomainError",
     "IdentityError",
     "LateError",
+    "ExposedError",
     "LedgerError",
     "NotFittedError",
     "OverspentError",
@@ -55,6 +58,7 @@ __all__ = [
     "ProtocolError",
     "RangeError",
     "RequestError",
+    "StateError",
     "TooLargeError",
     "UnplannedError",
 ]
@@ -107,6 +111,14 @@ class PersonError(DataError):
 
 class TooLargeError(RequestError, MemoryError):
     """The request would need more memory than is allowed; none was taken."""
+
+
+class StateError(RequestError):
+    """A state is unknown, or the model says that nobody can be there."""
+
+
+class ExposedError(RequestError):
+    """No other state hides the true one, so nothing can be released."""
 
 
 class BudgetError(DiscreetError):

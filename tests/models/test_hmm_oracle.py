@@ -119,7 +119,7 @@ def compare(model: HMM, peer: Any, draw: np.random.Generator) -> None:
         path, best, scores = np.empty(len(rows), dtype=int), np.empty(len(lengths)), np.empty(len(lengths))
         for view in views:
             best[view.pack.sequences], path[view.pack.rows] = model.decode(view)
-            scores[view.pack.sequences] = model.score(view)
+            scores[view.pack.sequences] = model.score(model.look(rows, view.pack))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         theirs, likelihood = statistics(peer, rows, lengths)

@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 _TRUST = 1e-200
-_SURE = 1e-20  # with no step rarer than this, likelihoods cannot be wrong unnoticed
+_SURE = 1e-20  # with no step rarer than this, mass lost on the way would soon be nothing beside the rest
 _SHARE_OFF = 1e-6
 
 
@@ -202,15 +202,22 @@ def score(
     sums: Sum | None = None,
     room: Room = FRESH,
 ) -> NDArray[np.float64]:
-    """The log-likelihood of each sequence of a pack, (S,)."""
+    """The log-likelihood of each sequence of a pack, (S,).
+
+    One walk is enough where every step is possible: then the likeliest state at a time, with evidence 1, gets
+    at least `_SURE` of what there was before, so nothing that was lost after a first row that can be trusted
+    is more than N 1e-250 / `_SURE` of what is left.
+    """
     sums = sums or Sum()
-    if min(chain.transition.min(), chain.start.min()) < _SURE:  # only a walk back can tell what was lost
+    if chain.transition.min() < _SURE:  # only a walk back can tell whether what was lost mattered
         return smooth(chain, evidence, logs, pack, sums, room).log_likelihood
-    forth = walk(sums, chain.start, chain.transition.T, evidence.likelihood[:, pack.forth], pack, room)
+    ordered = _take(evidence.likelihood, pack.forth, room.take("both", *evidence.likelihood.shape))
+    forth = walk(sums, chain.start, chain.transition.T, ordered, pack, room)
     last = add_states(forth.states[:, pack.places[pack.lasts]])
     likelihood = _log_likelihood(last, forth.scale, evidence.shift, pack)
+    first = add_states(forth.predicted[:, pack.places[pack.firsts]] * evidence.likelihood[:, pack.firsts])
     last[pack.order] *= forth.least
-    doubtful = np.flatnonzero(last < _TRUST)
+    doubtful = np.flatnonzero(np.minimum(first, last) < _TRUST)
     if len(doubtful):
         part, rows = pack.part(doubtful)
         few = Evidence(evidence.likelihood[:, rows], evidence.shift[rows])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.models.categorical import Categorical
 from discreet.models.chain import Chain, Smoothed, decode, score, smooth
 from discreet.models.emission import Evidence, relative
 from discreet.models.room import FRESH, Room
@@ -58,11 +59,15 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The rows of one pack as the emissions see them, and the labels of those whose state is known."""
+    """The rows of one pack as the emissions see them, and the labels of those whose state is known.
+
+    Either prepared for many rounds (``features``), or as they are (``rows``), to be looked at once.
+    """
 
     pack: Pack
-    features: NDArray[Any]
+    features: NDArray[Any] | None
     labels: NDArray[np.intp] | None = None
+    rows: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,12 @@ class HMM:
         """The rows of a pack, out of all rows (F, d), prepared once for all rounds of a fit."""
         return View(pack, self.emission.view(rows[pack.rows]), None if labels is None else labels[pack.rows])
 
+    def look(self, rows: NDArray[Any], pack: Pack) -> View:
+        """The rows of a pack, out of all rows (F, d), to be scored, smoothed or decoded once."""
+        if isinstance(self.emission, Categorical):
+            return self.view(rows, pack)
+        return View(pack, None, rows=rows[pack.rows])
+
     def smooth(self, view: View, sums: Sum | None = None, room: Room = FRESH) -> Smoothed:
         """The probabilities of all hidden states of a pack, in row order; they lie in arrays of ``room``."""
         evidence = self._evidence(view, room)
@@ -93,6 +104,7 @@ class HMM:
         self, view: View, weights: NDArray[np.float64] | None = None, sums: Sum | None = None
     ) -> Counts:
         """The expected counts of a pack; ``weights`` (S,) are those of its sequences."""
+        assert view.features is not None, "rows that are counted are prepared first: see `view`"
         smoothed = self.smooth(view, sums, _room)
         likelihoods = smoothed.log_likelihood
         possible = np.isfinite(likelihoods)
@@ -142,11 +154,14 @@ class HMM:
         return self.emission.sample(path, generator), path
 
     def _evidence(self, view: View, room: Room) -> Evidence:
-        if view.labels is None:
+        if view.labels is None and view.features is not None:
             return self.emission.evidence(view.features, room)
         return relative(self._logs(view, slice(None)))
 
     def _logs(self, view: View, rows: NDArray[np.intp] | slice, room: Room = FRESH) -> NDArray[np.float64]:
+        if view.features is None:
+            assert view.rows is not None
+            return self.emission.log_density_of(view.rows[rows], room)
         logs = self.emission.log_density(view.features[..., rows], room)
         if view.labels is not None:
             labels = view.labels[rows]

@@ -16,7 +16,7 @@ from discreet.models.chain import check_rows, share_out
 from discreet.models.emission import relative
 from discreet.models.gaussian import Gaussian, lift
 from discreet.models.room import FRESH, Room
-from discreet.models.trellis import log_sum
+from discreet.models.semiring import log_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

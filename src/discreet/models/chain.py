@@ -28,7 +28,8 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.models.emission import Evidence
 from discreet.models.room import FRESH, Room
-from discreet.models.trellis import LogSum, Max, Sum, log_sum, trace_back, walk
+from discreet.models.semiring import LogSum, Max, Sum, log_sum
+from discreet.models.trellis import trace_back, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,7 +213,7 @@ def score(
     if chain.transition.min() < _SURE:  # only a walk back can tell whether what was lost mattered
         return smooth(chain, evidence, logs, pack, sums, room).log_likelihood
     ordered = _take(evidence.likelihood, pack.forth, room.take("both", *evidence.likelihood.shape))
-    forth = walk(sums, chain.start, chain.transition.T, ordered, pack, room)
+    forth = walk(sums, chain.start[:, None], chain.transition.T, ordered, pack, room)
     last = add_states(forth.states[:, pack.places[pack.lasts]])
     likelihood = _log_likelihood(last, forth.scale, evidence.shift, pack)
     first = add_states(forth.predicted[:, pack.places[pack.firsts]] * evidence.likelihood[:, pack.firsts])
@@ -234,7 +235,7 @@ def decode(
     with np.errstate(divide="ignore"):
         start, matrix = np.log(chain.start), np.log(chain.transition.T)
     ordered = _take(logs, pack.forth, room.take("ordered", *logs.shape))
-    forth = walk(Max(), start, matrix, ordered, pack, room)
+    forth = walk(Max(), start[:, None], matrix, ordered, pack, room)
     best = forth.states[:, pack.places[pack.lasts]].max(axis=0)
     return best, trace_back(forth.states, matrix, pack)[pack.places]
 
@@ -281,7 +282,7 @@ def _smooth(
     both = room.take("both", 2, *shape)
     _take(evidence.likelihood, pack.forth, both[0])
     _take(evidence.likelihood, pack.back, both[1])
-    start = np.stack([chain.start, np.ones(chain.states)])
+    start = np.stack([chain.start, np.ones(chain.states)])[..., None]
     walked = walk(sums, start, np.stack([chain.transition.T, chain.transition]), both, pack, room)
     forward = _take(walked.states[0], pack.places, both[0])
     after = _take(walked.states[1], pack.places_back, room.take("after", *shape))
@@ -311,8 +312,8 @@ def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack) -> Smoothe
     """Exactly, in logarithms; the steps of each sequence are summed here, since they cannot be factored."""
     with np.errstate(divide="ignore"):
         start, matrix = np.log(chain.start), np.log(chain.transition)
-    forth = walk(LogSum(), start, matrix.T, logs[:, pack.forth], pack)
-    back = walk(LogSum(), np.zeros(chain.states), matrix, logs[:, pack.back], pack)
+    forth = walk(LogSum(), start[:, None], matrix.T, logs[:, pack.forth], pack)
+    back = walk(LogSum(), np.zeros((chain.states, 1)), matrix, logs[:, pack.back], pack)
     forward = forth.states[:, pack.places]
     after, following = back.states[:, pack.places_back], back.predicted[:, pack.places_back]
     likelihood = log_sum(forward[:, pack.lasts], axis=0)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.models.emission import Emission
+    from discreet.models.semiring import Sum
     from discreet.models.sequences import Pack
-    from discreet.models.trellis import Sum
     from discreet.randomness import Generator
 
 __all__ = ["HMM", "Counts", "View"]

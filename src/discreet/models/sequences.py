@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.models.cut import Cut
 
 __all__ = ["Pack", "check_lengths", "frames_for", "pack_sequences"]
 
@@ -41,6 +43,11 @@ class Pack:
     sequences: NDArray[np.intp]
     lengths: NDArray[np.intp]
     rows: slice | NDArray[np.intp]
+
+    @cached_property
+    def cuts(self) -> dict[int, Cut | None]:
+        """Where a walk is cut, by the number of states (see `discreet.models.cut`)."""
+        return {}
 
     @cached_property
     def frames(self) -> int:
@@ -77,6 +84,17 @@ class Pack:
     def starts(self) -> tuple[int, ...]:
         """Where the block of each step starts in time order; the last entry is the number of frames."""
         return (0, *np.cumsum(self.widths).tolist())
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[Any, Any], ...]:
+        """For each step the index of its block, and of the part of the block before that it follows."""
+        here = [
+            (Ellipsis, slice(at, at + width)) for at, width in zip(self.starts, self.widths, strict=False)
+        ]
+        before = [
+            (Ellipsis, slice(at, at + width)) for at, width in zip(self.starts, self.widths[1:], strict=False)
+        ]
+        return tuple(zip(here, [here[0], *before], strict=True))
 
     @cached_property
     def places(self) -> NDArray[np.intp]:

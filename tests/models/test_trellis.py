@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import DataError
 from discreet.models import cut as cuts
+from discreet.models import stretch
 from discreet.models.categorical import Categorical
 from discreet.models.chain import Chain, score, smooth
+from discreet.models.gaussian import Gaussian
 from discreet.models.hmm import HMM
 from discreet.models.semiring import LogSum, Max, Reach, Sum
 from discreet.models.sequences import Pack, check_lengths, pack_sequences
@@ -133,6 +135,62 @@ def test_counts_in_pieces_are_the_counts(seed: int, zeros: bool, monkeypatch: py
     assert cut.log_likelihood == pytest.approx(uncut.log_likelihood, rel=1e-11)
     np.testing.assert_allclose(cut.transitions, uncut.transitions, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(cut.emissions, uncut.emissions, rtol=1e-9, atol=1e-12)
+
+
+def path_score(model: HMM, rows: np.ndarray, path: np.ndarray) -> float:
+    """Best paths of few symbols can tie (the same steps in another order), but then they are equally good."""
+    logs = model.emission.log_density(model.emission.view(rows))
+    steps = np.log(model.chain.transition[path[:-1], path[1:]]).sum()
+    return float(np.log(model.chain.start[path[0]]) + steps + logs[path, np.arange(len(path))].sum())
+
+
+@pytest.mark.parametrize("kind", ["categorical", "diag", "full", "left-right"])
+def test_a_long_sequence_in_stretches_is_the_sequence(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    transition = draw.dirichlet(np.ones(3), 3)
+    if kind == "left-right":
+        transition = np.array([[0.998, 0.002, 0], [0, 0.997, 0.003], [0, 0, 1]])
+    emission: Any = Categorical(draw.dirichlet(np.ones(4) * 0.3, 3))
+    if kind in ("diag", "full"):
+        covariances = np.ones((3, 2)) if kind == "diag" else np.repeat(np.eye(2)[None], 3, axis=0)
+        emission = Gaussian.of(draw.normal(size=(3, 2)), covariances, kind)  # type: ignore[arg-type]
+    model = HMM(Chain(np.array([0.5, 0.5, 0]), transition), emission)
+    rows, path = model.sample(np.array([1500]), draw)
+    [pack] = pack_sequences(np.array([1500]))
+    labels = np.where(draw.random(1500) < 0.1, path, -1)
+    views = [model.view(rows, pack), model.view(rows, pack, labels), model.look(rows, pack)]
+    monkeypatch.setattr(stretch, "_STRETCH", 900)
+
+    def all_of() -> list[Any]:
+        counts = [model.count(view) for view in views[:2]]
+        return [
+            *((c.starts, c.transitions, c.emissions, c.log_likelihood) for c in counts),
+            tuple(model.score(view)[0] for view in views),
+            tuple(model.decode(view)[0] for view in views),
+            [model.decode(view)[1] for view in views if kind != "categorical"],
+            [path_score(model, rows, model.decode(view)[1]) for view in views],
+        ]
+
+    whole = all_of()
+    monkeypatch.setattr(stretch, "_MOST", 1000)
+    for one, other in zip(whole, all_of(), strict=True):
+        for expected, got in zip(one, other, strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_long_sequence_that_cannot_be_is_minus_infinity_in_stretches_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stretch, "_MOST", 1000)
+    model = HMM(Chain(np.array([1.0, 0]), np.eye(2)), Categorical(np.eye(2)))
+    rows = np.zeros(2000, dtype=int)
+    rows[1700] = 1
+    [pack] = pack_sequences(np.array([2000]))
+    view = model.view(rows, pack)
+    assert model.score(view)[0] == -np.inf
+    counts = model.count(view)
+    assert counts.possible == 0 and not counts.transitions.any() and counts.log_likelihood == 0
+    assert model.decode(view)[0][0] == -np.inf
 
 
 def multiply_one_by_one(matrix: np.ndarray, states: np.ndarray, out: np.ndarray) -> None:

@@ -12,7 +12,7 @@ so no scale has to be remembered but that of the likelihood.
 **When numbers get too small.** Evidence below e^-600 times that of the likeliest state is taken for that, and
 products can underflow. Every number of a walk is at most N, so what is lost or made up so in a_t or w_t,
 before they are rescaled, is less than some 1e-250, while what they are parts of is then
-sum_i a_t[i] q_t[i] = c_t Z_t, with c_t what a_t is divided by afterwards. Where c_t Z_t is at least `_TRUST`
+sum_i a_t[i] q_t[i] = c_t Z_t, with c_t what a_t is divided by afterwards. Where c_t Z_t is at least `TRUST`
 = 1e-200 for all t, nothing that matters was lost. The other sequences are walked again with columns rescaled
 at every step, and those for which even this is not enough are walked in logarithms, exactly. A sequence that
 the model cannot emit has log-likelihood minus infinity and contributes nothing to any count.
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     Logs = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 __all__ = [
+    "TRUST",
     "Chain",
     "Rare",
     "Smoothed",
@@ -51,9 +52,12 @@ __all__ = [
     "score",
     "share_out",
     "smooth",
+    "smooth_between",
 ]
 
-_TRUST = 1e-200
+TRUST = 1e-200
+"""The least c_t Z_t that is believed; see above."""
+
 _SURE = 1e-20  # with no step rarer than this, mass lost on the way would soon be nothing beside the rest
 _SHARE_OFF = 1e-6
 
@@ -182,8 +186,9 @@ def smooth(
     for sequences that floating point cannot hold otherwise. The result lies in arrays of ``room``.
     """
     sums = sums or Sum()
-    smoothed, lowest = _smooth(chain, evidence, pack, sums, room)
-    doubtful = np.flatnonzero(lowest < _TRUST)
+    start = np.stack([chain.start, np.ones(chain.states)])[..., None]
+    smoothed, lowest = smooth_between(chain, evidence, pack, sums, room, start)
+    doubtful = np.flatnonzero(lowest < TRUST)
     if len(doubtful) == 0:
         return smoothed
     part, rows = pack.part(doubtful)
@@ -218,7 +223,7 @@ def score(
     likelihood = _log_likelihood(last, forth.scale, evidence.shift, pack)
     first = add_states(forth.predicted[:, pack.places[pack.firsts]] * evidence.likelihood[:, pack.firsts])
     last[pack.order] *= forth.least
-    doubtful = np.flatnonzero(np.minimum(first, last) < _TRUST)
+    doubtful = np.flatnonzero(np.minimum(first, last) < TRUST)
     if len(doubtful):
         part, rows = pack.part(doubtful)
         few = Evidence(evidence.likelihood[:, rows], evidence.shift[rows])
@@ -274,15 +279,22 @@ def check_rows(name: str, rows: NDArray[np.float64]) -> None:
         raise ParameterError(f"{name} probabilities do not sum to one", wanted="rows that each sum to 1")
 
 
-def _smooth(
-    chain: Chain, evidence: Evidence, pack: Pack, sums: Sum, room: Room
+def smooth_between(
+    chain: Chain,
+    evidence: Evidence,
+    pack: Pack,
+    sums: Sum,
+    room: Room,
+    start: NDArray[np.float64],
 ) -> tuple[Smoothed, NDArray[np.float64]]:
-    """Both walks, and a number for each sequence that no c_t Z_t is below."""
+    """Both walks at once, and a number for each sequence that no c_t Z_t is below.
+
+    ``start`` (2, N, 1) is what is predicted before the first row, and after the last.
+    """
     shape = evidence.likelihood.shape
     both = room.take("both", 2, *shape)
     _take(evidence.likelihood, pack.forth, both[0])
     _take(evidence.likelihood, pack.back, both[1])
-    start = np.stack([chain.start, np.ones(chain.states)])[..., None]
     walked = walk(sums, start, np.stack([chain.transition.T, chain.transition]), both, pack, room)
     forward = _take(walked.states[0], pack.places, both[0])
     after = _take(walked.states[1], pack.places_back, room.take("after", *shape))
@@ -292,7 +304,7 @@ def _smooth(
     total = add_states(shares)
     lowest = np.minimum.reduceat(total, pack.firsts)
     lowest[pack.order] *= walked.least[0]
-    possible = np.repeat(lowest >= _TRUST, pack.lengths)
+    possible = np.repeat(lowest >= TRUST, pack.lengths)
     inverse = np.divide(1.0, total, out=np.zeros_like(total), where=possible)
     shares *= inverse
     before = room.take("before", *shape)
@@ -320,7 +332,7 @@ def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack) -> Smoothe
     possible = np.isfinite(likelihood)
     safe = np.where(possible, likelihood, 0.0)[pack.owners]
     shares = np.exp(forward + following - safe)
-    shares /= np.maximum(shares.sum(axis=0), _TRUST)
+    shares /= np.maximum(shares.sum(axis=0), TRUST)
     inner = np.ones(pack.frames, dtype=bool)
     inner[pack.firsts] = False
     steps = np.zeros((len(pack.lengths), chain.states, chain.states))

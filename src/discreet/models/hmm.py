@@ -17,12 +17,15 @@ from discreet.models.categorical import Categorical
 from discreet.models.chain import Chain, Smoothed, decode, score, smooth
 from discreet.models.emission import Evidence, relative
 from discreet.models.room import FRESH, Room
+from discreet.models.semiring import Sum
+from discreet.models.stretch import Doubtful, decode_long, is_long, smooth_long, stretches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.models.emission import Emission
-    from discreet.models.semiring import Sum
     from discreet.models.sequences import Pack
     from discreet.randomness import Generator
 
@@ -105,6 +108,12 @@ class HMM:
     ) -> Counts:
         """The expected counts of a pack; ``weights`` (S,) are those of its sequences."""
         assert view.features is not None, "rows that are counted are prepared first: see `view`"
+        if is_long(view.pack, self.chain.states):
+            try:
+                weight = 1.0 if weights is None else float(weights[0])
+                return self._count_long(view, view.features, weight, sums or Sum())
+            except Doubtful:
+                pass
         smoothed = self.smooth(view, sums, _room)
         likelihoods = smoothed.log_likelihood
         possible = np.isfinite(likelihoods)
@@ -121,11 +130,23 @@ class HMM:
 
     def score(self, view: View, sums: Sum | None = None) -> NDArray[np.float64]:
         """The log-likelihood of each sequence of a pack, (S,); minus infinity where it cannot be."""
+        if is_long(view.pack, self.chain.states):
+            try:
+                parts = stretches(view.pack.frames, self.chain.states)
+                whole, back = smooth_long(self.chain, parts, self._evidence_of(view), sums or Sum(), _room)
+                for _ in back:  # only the way back can tell whether anything was lost
+                    pass
+                return np.array([whole])
+            except Doubtful:
+                pass
         evidence = self._evidence(view, _room)
         return score(self.chain, evidence, lambda rows: self._logs(view, rows), view.pack, sums, _room)
 
     def decode(self, view: View) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """The log-probability of the best path of each sequence (S,), and the paths in row order (F,)."""
+        if is_long(view.pack, self.chain.states):
+            parts = stretches(view.pack.frames, self.chain.states)
+            return decode_long(self.chain, parts, lambda part: self._logs(view, part, _room), _room)
         return decode(self.chain, self._logs(view, slice(None), _room), view.pack, _room)
 
     def maximise(
@@ -152,6 +173,31 @@ class HMM:
         """Rows and hidden states of sequences of these lengths, stacked."""
         path = self.chain.sample(lengths, generator)
         return self.emission.sample(path, generator), path
+
+    def _count_long(self, view: View, features: NDArray[Any], weight: float, sums: Sum) -> Counts:
+        """The counts of one long sequence, stretch by stretch."""
+        parts = stretches(view.pack.frames, self.chain.states)
+        whole, back = smooth_long(self.chain, parts, self._evidence_of(view), sums, _room)
+        starts, transitions, emissions = np.zeros(self.chain.states), 0.0, 0.0
+        for part, smoothed in back:
+            if part.start == 0:
+                starts = weight * smoothed.starts()
+            transitions = transitions + weight * smoothed.transitions()
+            emissions = emissions + weight * self.emission.sums(features[..., part], smoothed.shares)
+        return Counts(starts, np.asarray(transitions), np.asarray(emissions), weight * whole, 1)
+
+    def _evidence_of(self, view: View) -> Callable[[slice], Evidence]:
+        """The evidence of some of the rows of a view."""
+
+        def part_of(values: Any, part: slice) -> Any:
+            return None if values is None else values[..., part]
+
+        def evidence(part: slice) -> Evidence:
+            rows = None if view.rows is None else view.rows[part]
+            few = View(view.pack, part_of(view.features, part), part_of(view.labels, part), rows)
+            return self._evidence(few, _room)
+
+        return evidence
 
     def _evidence(self, view: View, room: Room) -> Evidence:
         if view.labels is None and view.features is not None:

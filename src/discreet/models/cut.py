@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Cut", "find_cut"]
 
 _NARROW = 64  # numbers of a step (states times sequences) below which only its overhead counts
-_FEWEST_STEPS = 256
+_FEWEST_STEPS = 96
 _MOST_STATES = 16  # the transfer of a piece costs as many times more
 _SHORTEST = 8
 
@@ -80,7 +80,7 @@ def _find(pack: Pack, states: int) -> Cut | None:
         return None
     running = int(widths[step])
     lengths = pack.lengths[pack.order[:running]] - step
-    size = max(_SHORTEST, math.isqrt(left // 2))
+    size = max(_SHORTEST, math.isqrt(left))
     counts = -(-lengths // size)
     owners = np.repeat(np.arange(running), counts)
     parts = np.full(len(owners), size)

@@ -51,12 +51,11 @@ class Semiring(Protocol):
         ...
 
     def compose(
-        self, transfer: NDArray[Any], scale: NDArray[Any], states: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, transfer: NDArray[Any], states: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Carry states (..., N, n) over transfers (..., N, N, n), a matrix for each column.
 
-        Column k of a transfer is to be multiplied by exp(scale[k]), (..., N, n). Returned are the states, and
-        the logarithm of what they were divided by (..., n).
+        Returned are the states, and what they were divided by (..., 1, n), if anything.
         """
         ...
 
@@ -94,16 +93,14 @@ class Sum:
         return top
 
     def compose(
-        self, transfer: NDArray[Any], scale: NDArray[Any], states: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Weights are compared in logarithms first, so that none is lost beside one that is not used."""
-        with np.errstate(divide="ignore"):
-            weights = np.log(states) + scale
-        top = np.maximum.reduce(weights, axis=-2, keepdims=True)
-        top = np.where(np.isneginf(top), 0.0, top)
-        carried = np.einsum("...jkn,...kn->...jn", transfer, np.exp(weights - top))
-        size = np.maximum(carried.max(axis=-2, keepdims=True), _LEAST)
-        return carried / size, (top + np.log(size))[..., 0, :]
+        self, transfer: NDArray[Any], states: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """sum_k T[j, k] s[k], divided by the largest."""
+        carried = np.einsum("...jkn,...kn->...jn", transfer, states)
+        top = np.maximum.reduce(carried, axis=-2, keepdims=True)
+        np.maximum(top, _LEAST, out=top)
+        carried /= top
+        return carried, top
 
 
 @dataclass(frozen=True)
@@ -131,11 +128,10 @@ class Max:
         """Logarithms need none."""
 
     def compose(
-        self, transfer: NDArray[Any], scale: NDArray[Any], states: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, transfer: NDArray[Any], states: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """max_k (T[j, k] + s[k])."""
-        carried = (transfer + states[..., None, :, :]).max(axis=-2)
-        return carried, np.zeros((*states.shape[:-2], states.shape[-1]))
+        return (transfer + states[..., None, :, :]).max(axis=-2), None
 
 
 @dataclass(frozen=True)
@@ -159,11 +155,10 @@ class LogSum:
         """Logarithms need none."""
 
     def compose(
-        self, transfer: NDArray[Any], scale: NDArray[Any], states: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, transfer: NDArray[Any], states: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """log sum_k exp(T[j, k] + s[k])."""
-        carried = log_sum(transfer + states[..., None, :, :], axis=-2)
-        return carried, np.zeros((*states.shape[:-2], states.shape[-1]))
+        return log_sum(transfer + states[..., None, :, :], axis=-2), None
 
 
 @dataclass(frozen=True)
@@ -186,11 +181,10 @@ class Reach:
         """Truth values need none."""
 
     def compose(
-        self, transfer: NDArray[Any], scale: NDArray[Any], states: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        self, transfer: NDArray[Any], states: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Whether any k has both T[j, k] and s[k]."""
-        carried = np.asarray((transfer & states[..., None, :, :]).any(axis=-2))
-        return carried, np.zeros((*states.shape[:-2], states.shape[-1]))
+        return np.asarray((transfer & states[..., None, :, :]).any(axis=-2)), None
 
 
 def log_sum(values: NDArray[Any], axis: int) -> NDArray[Any]:

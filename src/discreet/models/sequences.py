@@ -85,16 +85,15 @@ class Pack:
         """Where the block of each step starts in time order; the last entry is the number of frames."""
         return (0, *np.cumsum(self.widths).tolist())
 
-    @cached_property
-    def blocks(self) -> tuple[tuple[Any, Any], ...]:
-        """For each step the index of its block, and of the part of the block before that it follows."""
-        here = [
-            (Ellipsis, slice(at, at + width)) for at, width in zip(self.starts, self.widths, strict=False)
-        ]
-        before = [
-            (Ellipsis, slice(at, at + width)) for at, width in zip(self.starts, self.widths[1:], strict=False)
-        ]
-        return tuple(zip(here, [here[0], *before], strict=True))
+    def blocks(self, steps: int) -> tuple[tuple[Any, Any], ...]:
+        """For each of so many steps the index of its block, and of what it follows in the block before."""
+        if steps not in self._block_lists:
+            spans = list(zip(self.starts, self.widths[:steps], strict=False))
+            here = [(Ellipsis, slice(at, at + width)) for at, width in spans]
+            pairs = zip(self.starts, self.widths[1:steps], strict=False)
+            before = [(Ellipsis, slice(at, at + width)) for at, width in pairs]
+            self._block_lists[steps] = tuple(zip(here, [here[0], *before], strict=True))
+        return self._block_lists[steps]
 
     @cached_property
     def places(self) -> NDArray[np.intp]:
@@ -125,6 +124,10 @@ class Pack:
         rows = _rows(self.firsts[which], self.lengths[which])
         places = np.arange(self.rows.start, self.rows.stop) if isinstance(self.rows, slice) else self.rows
         return Pack(self.sequences[which], self.lengths[which], places[rows]), rows
+
+    @cached_property
+    def _block_lists(self) -> dict[int, tuple[tuple[Any, Any], ...]]:
+        return {}
 
     @cached_property
     def _times(self) -> NDArray[np.intp]:

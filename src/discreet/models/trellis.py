@@ -70,7 +70,8 @@ def walk(
     tail = find_cut(pack, evidence.shape[-2]) if cut and semiring.cut else None
     taken: list[NDArray[Any]] = []
     multiply, join, rescale = semiring.multiply, semiring.join, semiring.rescale
-    for step, (block, before) in enumerate(pack.blocks[: tail and tail.step]):
+    steps = len(pack.widths) if tail is None else tail.step
+    for step, (block, before) in enumerate(pack.blocks(steps)):
         here, now = predicted[block], states[block]
         if step == 0:
             here[...] = start
@@ -84,7 +85,8 @@ def walk(
         row[..., : top.shape[-1]] = top[..., 0, :]
     walked = Walk(predicted, states, np.log(divisors).sum(axis=0), divisors.min(axis=0))
     if tail is not None:
-        _walk_pieces(semiring, matrix, evidence, walked, tail, pack.blocks[tail.step][1])
+        before = (..., slice(pack.starts[steps - 1], pack.starts[steps - 1] + pack.widths[steps]))
+        _walk_pieces(semiring, matrix, evidence, walked, tail, before)
     return walked
 
 
@@ -117,15 +119,9 @@ def _walk_pieces(
     """Fill in the rows after the cut; ``before`` says where the states before it stand."""
     pieces, width = tail.pieces, len(tail.heads)
     rows = evidence[..., tail.columns]
-    transfer, scale = _transfers(semiring, matrix, rows, tail)
     arriving = np.empty((*rows.shape[:-1], len(tail.owners)), dtype=rows.dtype)
     arriving[..., tail.heads] = whole.states[before]
-    taken = np.zeros((*rows.shape[:-2], len(tail.owners)))
-    for turn in tail.turns:
-        here = tail.inner[turn]
-        carried, divided = semiring.compose(transfer[..., turn], scale[..., turn], arriving[..., here])
-        arriving[..., here + 1] = carried
-        taken[..., here + 1] = taken[..., here] + divided
+    taken, least = _scan(semiring, *_transfers(semiring, matrix, rows, tail), arriving, tail)
     start = np.empty_like(arriving)
     semiring.multiply(matrix, arriving, start)
     walked = walk(semiring, start[..., pieces.order], matrix, rows[..., pieces.forth], pieces, cut=False)
@@ -136,20 +132,32 @@ def _walk_pieces(
     semiring.multiply(matrix, whole.states[..., tail.columns[later - 1]], again)
     whole.predicted[..., tail.columns[later]] = again
     taken[..., pieces.order] += walked.scale
-    least = np.empty_like(taken)
-    least[..., pieces.order] = walked.least
+    least[..., pieces.order] = np.minimum(least[..., pieces.order], walked.least)
     whole.scale[..., :width] += taken[..., tail.ends]
-    np.minimum(
-        whole.least[..., :width],
-        np.minimum.reduceat(least, tail.heads, axis=-1),
-        out=whole.least[..., :width],
-    )
+    least = np.minimum.reduceat(least, tail.heads, axis=-1)
+    np.minimum(whole.least[..., :width], least, out=whole.least[..., :width])
+
+
+def _scan(
+    semiring: Semiring, transfer: NDArray[Any], scale: NDArray[np.float64], arriving: NDArray[Any], tail: Cut
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fill in what arrives at each piece; the logarithm of all it was divided by, and the last divisor."""
+    divisors = np.ones((*arriving.shape[:-2], arriving.shape[-1]))
+    for turn in tail.turns:
+        here = tail.inner[turn]
+        arriving[..., here + 1], top = semiring.compose(transfer[..., turn], arriving[..., here])
+        if top is not None:
+            divisors[..., here + 1] = top[..., 0, :]
+    logs = np.log(divisors)
+    logs[..., tail.inner + 1] += scale
+    before = np.cumsum(logs, axis=-1) - logs
+    return logs + before - before[..., tail.heads[tail.owners]], np.minimum(divisors, 1.0)
 
 
 def _transfers(
     semiring: Semiring, matrix: NDArray[Any], rows: NDArray[Any], tail: Cut
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """What each inner piece makes of each state, (..., N, N, P'), and the logarithm of its scale."""
+    """What each inner piece makes of each state, (..., N, N, P'); and the logarithm of its scale."""
     lead, states, count = rows.shape[:-2], rows.shape[-2], len(tail.inner)
     firsts = tail.pieces.firsts[tail.inner]
     length = int(tail.pieces.lengths[tail.inner].max(initial=0))
@@ -165,7 +173,11 @@ def _transfers(
         if (top := semiring.rescale(-1 if step == length - 1 else step, other)) is not None:
             scale += np.log(top).reshape(scale.shape)
         flat, other = other, flat
-    return flat.reshape(*lead, states, states, count), scale
+    top = scale.max(axis=-2)
+    transfer = flat.reshape(*lead, states, states, count)
+    return (
+        transfer if not scale.any() else transfer * np.exp(scale - top[..., None, :])[..., None, :, :]
+    ), top
 
 
 def _trace_pieces(states: NDArray[Any], columns: NDArray[Any], tail: Cut) -> NDArray[np.intp]:

@@ -168,7 +168,7 @@ def _check(request: Request, ledger: object) -> None:
     if request.step is not None and not 0 < check_number("step", request.step) < math.inf:
         raise ParameterError("step is not a time", got=request.step, wanted="seconds above 0")
     wide = 2 * request.farthest + 1
-    if not (1 <= request.farthest and request.grid.size * wide**2 <= _MOST_COUNTS) and not request.public:
+    if not (request.farthest >= 1 and request.grid.size * wide**2 <= _MOST_COUNTS) and not request.public:
         raise ParameterError(
             "the cells and the reach make too many counts",
             got=f"{request.grid.size} cells, reach {request.farthest}",

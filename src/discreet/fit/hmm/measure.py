@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from discreet.fit.steady import multiply_tiles
+from discreet.models.semiring import Sum
 from discreet.models.sequences import pack_sequences
-from discreet.models.trellis import Sum
 from discreet.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ __all__ = [
 
 Norm = Literal["l1", "l2"]
 
-SUMS = Sum(product=multiply_tiles)
+SUMS = Sum(product=multiply_tiles, cut=False)
 """The walk whose columns do not depend on where they stand."""
 
 _BITS = 30
@@ -182,12 +182,13 @@ def flat_counts(
 ) -> NDArray[np.float64]:
     """Expected starts, transitions and emission sums of each sequence of a pack, (all entries, S)."""
     view = model.view(rows, pack, states)
-    smoothed = model.smooth(view, SUMS)
+    smoothed, features = model.smooth(view, SUMS), view.features
+    assert features is not None  # a view is prepared
     sequences = len(pack.lengths)
     parts = (
         smoothed.starts_by_sequence(),
         smoothed.transitions_by_sequence(),
-        model.emission.sums_by_sequence(view.features, smoothed.shares, pack),
+        model.emission.sums_by_sequence(features, smoothed.shares, pack),
     )
     return np.concatenate([part.reshape(sequences, -1).T for part in parts])
 

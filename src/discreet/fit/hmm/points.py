@@ -30,9 +30,9 @@ from discreet.models.chain import Chain, Smoothed, smooth
 from discreet.models.emission import Evidence, relative
 from discreet.models.hmm import UNKNOWN
 from discreet.models.moments import Frame, Pairs, maximise
+from discreet.models.semiring import add_lines
 from discreet.models.sequences import pack_sequences
 from discreet.models.split import split
-from discreet.models.trellis import add_lines
 from discreet.randomness import generator
 
 if TYPE_CHECKING:

@@ -51,10 +51,11 @@ def run(
     data: Sequences,
     *,
     person: Any = None,
+    names: tuple[str, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
     listen: Listen | None = None,
 ) -> Outcome:
-    """Fit as requested to checked sequences. ``person`` holds one id a sequence.
+    """Fit as requested to checked sequences. ``person`` holds one id a sequence, ``names`` those of columns.
 
     Everything that can be wrong is found before the ledger is charged; then the whole cost is charged; then
     noise is drawn. ``listen`` is told every question and its noisy answer: for audits.
@@ -100,7 +101,7 @@ def run(
                 model = fit_private_points(task, chain, planned, skeleton, wanted, region, payment)
         rounds, converged = len(planned.guarantee.events) - 1, True
     account.close(tensor_digest(tensors_of(model)))
-    receipt = _receipt(wanted, planned, account, rounds)
+    receipt = _receipt(wanted, planned, account, rounds) | {"domain": _domain(wanted, planned, names, region)}
     return Outcome(model, planned.guarantee, receipt, rounds, converged)
 
 
@@ -161,11 +162,28 @@ def _start(wanted: Request, data: Sequences, skeleton: Skeleton, chain: Chain) -
     return HMM(chain, emission)
 
 
+def _domain(
+    wanted: Request, planned: Plan, names: tuple[str, ...] | None, region: Region | None
+) -> dict[str, Any]:
+    """What the sequences are made of, as it was declared."""
+    return {
+        "columns": None if names is None else list(names),
+        "sequence": wanted.sequence,
+        "order": wanted.order,
+        "person": planned.guarantee.person,
+        "sequences_per_person": planned.guarantee.rows_per_person,
+        "symbols": None if wanted.symbols is None else list(wanted.symbols),
+        "region": None if region is None else region.to_dict(),
+        "max_length": wanted.max_length,
+    }
+
+
 def _receipt(wanted: Request, planned: Plan, account: Account, rounds: int) -> dict[str, Any]:
     """What was asked, paid and used."""
     return {
         "job": f"fit hmm, {wanted.family} emissions",
         "method": _shown(wanted, planned),
+        "noise": "none" if wanted.plain else wanted.noise,
         "states": wanted.n_states,
         "symbols": wanted.n_symbols if wanted.family == "categorical" else None,
         "covariance_type": None if wanted.family == "categorical" else wanted.covariance_type,

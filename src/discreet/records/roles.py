@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import DataError, DomainError, ParameterError
-from discreet.records.sequence_column import Symbols, check_symbols, is_list
+from discreet.records.person import plain_ids
+from discreet.records.sequence_column import (
+    Symbols,
+    check_symbols,
+    is_list,
+    point_column,
+    state_column,
+    symbol_column,
+    time_column,
+)
 from discreet.records.table import check_columns, is_number, require_columns
 
 if TYPE_CHECKING:
@@ -56,7 +65,10 @@ class Roles:
         return {role: name for role, name in roles.items() if name is not None}
 
     def choose(self, fields: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-        """The columns to learn from: those named, or all that can be and have no other role."""
+        """The columns to learn from: those named, or all that can be and have no other role.
+
+        ``fields`` are Arrow types, None where a type is not known (CSV files declare none).
+        """
         chosen = self.columns
         if chosen is None:
             taken = set(self.others.values())
@@ -64,9 +76,28 @@ class Roles:
         require_columns(names, (*chosen, *self.others.values()), None)
         if not chosen:
             raise DataError("no column can be learnt from", got=list(names)[:40], wanted="columns=")
+        for name in (*chosen, *self.others.values()):
+            if fields[name] is not None:
+                self._check(name, fields[name])
         if self.symbols is not None and len(chosen) > 1:
             raise DomainError("symbols lie in one column", got=list(chosen)[:40], wanted="one, as columns=")
         return chosen
+
+    def _check(self, name: str, kind: Any) -> None:
+        """Refuse a type that the role of a column cannot have; no row is looked at."""
+        nothing = pa.array([], kind)
+        if name in (self.sequence, self.person):
+            plain_ids(nothing, name, "person" if name == self.person else "sequence")
+        elif name == self.order:
+            time_column(nothing, name)
+        else:
+            inner = pa.array([], kind.value_type) if is_list(kind) else nothing
+            if name == self.states:
+                state_column(inner, name)
+            elif self.symbols is None:
+                point_column(inner, name)
+            else:
+                symbol_column(inner, name, self.symbols)
 
     def _fits(self, kind: Any) -> bool:
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)

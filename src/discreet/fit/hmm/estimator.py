@@ -13,7 +13,7 @@ from discreet.bundle import Bundle, load_bundle, save_bundle, tensor_digest
 from discreet.errors import BundleError, NotFittedError, ParameterError
 from discreet.fit.hmm import ask, card, peer, request, words
 from discreet.fit.hmm.data import Sequences, read_labels, read_points, read_symbols, read_weights
-from discreet.fit.hmm.run import run
+from discreet.fit.hmm.run import prepare, run
 from discreet.fit.hmm.table import take
 from discreet.randomness import bits_of, generator
 
@@ -78,10 +78,16 @@ class _HMM(ABC, BaseEstimator):
         self.converged_ = outcome.converged
         return self
 
-    def plan(self, *, labelled: bool = False, by_person: bool | None = None) -> Guarantee:
-        """What `fit` would promise: nothing is read, drawn or spent."""
-        by = cast("Any", self).person is not None if by_person is None else by_person
-        return request.plan(self._request(), labelled=labelled, by_person=by).guarantee
+    def plan(
+        self, *, labelled: bool = False, by_person: bool | None = None, dimension: int | None = None
+    ) -> Guarantee:
+        """What `fit` would promise of so many columns: nothing is read, drawn or spent."""
+        wanted = self._request()
+        by = wanted.person is not None if by_person is None else by_person
+        planned = request.plan(wanted, labelled=labelled, by_person=by)
+        if dimension is not None:
+            prepare(wanted, dimension)
+        return planned.guarantee
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """The log-likelihood of all sequences together. It is computed from them: as private as they are."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Listen
     from discreet.models.chain import Chain
 
-__all__ = ["Outcome", "covariance_shape", "run"]
+__all__ = ["Outcome", "Prepared", "covariance_shape", "prepare", "run"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,15 @@ class Outcome:
     receipt: dict[str, Any]
     rounds: int
     converged: bool
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was declared about the model: its skeleton, where points lie, and where the chain starts."""
+
+    skeleton: Skeleton
+    region: Region | None
+    chain: Chain
 
 
 def run(
@@ -63,17 +72,14 @@ def run(
     from discreet.bundle import tensor_digest
 
     planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
-    skeleton = _skeleton(wanted, data)
+    prepared = prepare(wanted, data.rows.reshape(data.frames, -1).shape[1])
+    skeleton, region, chain = prepared.skeleton, prepared.region, prepared.chain
     if not wanted.plain and data.weights is not None:
         raise ParameterError(
             "sample_weight is for plain fits",
             remedy="Private sequences weigh what sequences_per_person allows.",
         )
-    region = _region(wanted, data)
-    if not wanted.plain:
-        check_room(wanted, data.rows.reshape(len(data.rows), -1).shape[1])
     task = hold(wanted, data, person, region, progress) if not wanted.plain else None
-    chain = skeleton.chain(wanted.n_states, wanted.topology)
     start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
     ledger = wanted.ledger
     if ledger is not None and not isinstance(ledger, Ledger):
@@ -109,22 +115,27 @@ def _shown(wanted: Request, planned: Plan) -> str:
     return "plain" if wanted.plain else planned.method
 
 
-def _region(wanted: Request, data: Sequences) -> Region | None:
+def prepare(wanted: Request, dimension: int) -> Prepared:
+    """What a request says of the model, checked for rows of so many numbers; no sequence is needed for it."""
+    skeleton = _skeleton(wanted, dimension)
+    if not wanted.plain:
+        check_room(wanted, dimension)
+    return Prepared(skeleton, _region(wanted, dimension), skeleton.chain(wanted.n_states, wanted.topology))
+
+
+def _region(wanted: Request, dimension: int) -> Region | None:
     if wanted.family != "gaussian" or (wanted.bounds is None and wanted.radius is None):
         return None
-    return declare_region(
-        data.rows.shape[1], bounds=wanted.bounds, radius=wanted.radius, center=wanted.center
-    )
+    return declare_region(dimension, bounds=wanted.bounds, radius=wanted.radius, center=wanted.center)
 
 
-def _skeleton(wanted: Request, data: Sequences) -> Skeleton:
+def _skeleton(wanted: Request, dimension: int) -> Skeleton:
     states, size = wanted.n_states, wanted.n_mix
     shapes: dict[str, tuple[int | None, ...]] = {"startprob": (states,), "transmat": (states, states)}
     masks: dict[str, tuple[int, ...]] = {"startprob": (states,), "transmat": (states, states)}
     if wanted.family == "categorical":
         shapes["emissionprob"] = masks["emissionprob"] = (states, wanted.n_symbols)
         return read_skeleton(wanted.skeleton, wanted.fixed, shapes, masks)
-    dimension = data.rows.shape[1]
     inner = (size,) if size > 1 else ()
     shapes["means"] = (states, *inner, dimension)
     shapes["covars"] = covariance_shape(wanted.covariance_type, states, size, dimension)

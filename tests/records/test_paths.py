@@ -238,7 +238,7 @@ def test_large_files_that_nobody_prepared_are_refused_with_the_command_to_run(
         monkeypatch.setattr(source_room, "IN_MEMORY_ROWS", 99)
     else:
         monkeypatch.setattr(source_room, "_IN_MEMORY_BYTES", 999)
-        monkeypatch.setattr(source_room, "_IN_MEMORY_CSV_BYTES", {".csv": 999, ".gz": 999})
+        monkeypatch.setattr("discreet.records.csv._IN_MEMORY_BYTES", {".csv": 999, ".gz": 999})
     with pytest.raises(PersonError, match=r"too large.*`discreet prep .*x\..* --person user --out FOLDER`"):
         open_records(path, columns=["a"], person="user")
     open_records(path, columns=["a"])

@@ -6,12 +6,22 @@ import re
 
 __all__ = ["in_options"]
 
-_RENAMED = {"covariance_type": "covariance", "n_components": "components", "n_rounds": "rounds"}
+_RENAMED = {
+    "covariance_type": "covariance",
+    "n_components": "components",
+    "n_rounds": "rounds",
+    "n_states": "states",
+    "n_symbols": "symbols",
+}
 _PLAIN = (
     *("bounds", "center", "columns", "dataset", "delta", "epsilon", "ledger", "method", "missing", "noise"),
-    *("out", "person", "radius", "rule", "unit", "workers"),
+    *("order", "out", "person", "radius", "rule", "sequence", "skeleton", "states", "symbols", "topology"),
+    *("unit", "workers"),
 )
-_JOINED = ("random_state", "rows_per_person", *_RENAMED)  # with a bar: never an ordinary word
+_JOINED = (
+    *("max_length", "random_state", "rows_per_person", "sequences_per_person", "states_column"),
+    *_RENAMED,
+)  # with a bar: never an ordinary word
 _SETTING = re.compile(
     rf"\b(?:(?P<joined>{'|'.join(_JOINED)})\b|(?P<plain>{'|'.join(_PLAIN)})(?==))"
     r"""(?:=(?P<value>\((\w+), (\w+)\)|'[^']*'|"[^"]*")?)?"""

@@ -11,13 +11,14 @@ from sklearn.base import BaseEstimator
 
 from discreet.bundle import Bundle, load_bundle, save_bundle, tensor_digest
 from discreet.errors import BundleError, NotFittedError, ParameterError
-from discreet.fit.hmm import ask, peer, request, words
+from discreet.fit.hmm import ask, card, peer, request, words
 from discreet.fit.hmm.data import Sequences, read_labels, read_points, read_symbols, read_weights
-from discreet.fit.hmm.run import run
+from discreet.fit.hmm.run import prepare, run
+from discreet.fit.hmm.table import take
 from discreet.randomness import bits_of, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -58,15 +59,18 @@ class _HMM(ABC, BaseEstimator):
         ``states`` are hidden states in the same form, -1 where they are not known. ``sample_weight`` has one
         weight a sequence, for plain fits. ``person`` has one id a sequence: then persons are protected, and
         not single sequences. A sequence that the start cannot emit counts for nothing.
+
+        X can also be a data frame, an Arrow table, or paths of Parquet or CSV files: then ``columns``,
+        ``sequence``, ``order`` and ``person`` of the model name its columns, and ``states`` names one too.
         """
         wanted = self._request()
         self._forget()
-        data = self._read(X, lengths)
-        labels = None if states is None else read_labels(states, data.lengths, wanted.n_states)
+        given = take(wanted, X, lengths, states, person)
+        data = self._read(given.rows, given.lengths)
+        labels = None if given.states is None else read_labels(given.states, data.lengths, wanted.n_states)
         weights = None if sample_weight is None else read_weights(sample_weight, len(data.lengths))
-        outcome = run(
-            wanted, Sequences(data.rows, data.lengths, labels, weights), person=person, progress=progress
-        )
+        whole = Sequences(data.rows, data.lengths, labels, weights)
+        outcome = run(wanted, whole, person=given.person, names=given.names, progress=progress)
         self._keep(words.tensors_of(outcome.model))
         self.guarantee_ = outcome.guarantee
         self.receipt_ = outcome.receipt
@@ -74,9 +78,16 @@ class _HMM(ABC, BaseEstimator):
         self.converged_ = outcome.converged
         return self
 
-    def plan(self, *, labelled: bool = False, by_person: bool = False) -> Guarantee:
-        """What `fit` would promise: nothing is read, drawn or spent."""
-        return request.plan(self._request(), labelled=labelled, by_person=by_person).guarantee
+    def plan(
+        self, *, labelled: bool = False, by_person: bool | None = None, dimension: int | None = None
+    ) -> Guarantee:
+        """What `fit` would promise of so many columns: nothing is read, drawn or spent."""
+        wanted = self._request()
+        by = wanted.person is not None if by_person is None else by_person
+        planned = request.plan(wanted, labelled=labelled, by_person=by)
+        if dimension is not None:
+            prepare(wanted, dimension)
+        return planned.guarantee
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """The log-likelihood of all sequences together. It is computed from them: as private as they are."""
@@ -166,30 +177,22 @@ class _HMM(ABC, BaseEstimator):
                 "the parameters are not those that were released",
                 remedy="They were changed after the fit; only what was paid for can be saved.",
             )
-        description = {
-            "parameters": {
-                "n_states": len(tensors["startprob"]),
-                "emissions": self._emissions(),
-                "covariance_type": self._covariance_type(),
-                "method": self.receipt_["method"],
-                "rounds": self.n_iter_,
-            },
-            "tensor_names": sorted(tensors),
-            "guarantee": self.guarantee_.to_dict(),
-        }
-        card = words.write_card(description, self.guarantee_, digest, type(self).__name__)
-        return Bundle(self._kind, tensors, description, self.receipt_, card)
+        description = card.describe(
+            tensors, self._emissions(), self._covariance_type(), self.guarantee_, self.receipt_
+        )
+        text = card.write_card(description, self.guarantee_, digest, type(self).__name__)
+        return Bundle(self._kind, tensors, description, self.receipt_, text)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a released model back, bit for bit."""
-        from discreet.accounting.guarantee import Guarantee
-
         bundle = load_bundle(path, cls._kind)
-        parameters = bundle.description["parameters"]
-        promised = Guarantee.from_dict(bundle.description["guarantee"])
+        card.read_model(bundle)
+        parameters, domain, promised = card.read_description(bundle)
         model = cls._made(bundle.tensors, parameters["covariance_type"])
         model.set_params(epsilon=promised.epsilon, delta=promised.delta)
+        if domain.get("symbols") is not None:
+            model.set_params(symbols=domain["symbols"])
         model.guarantee_, model.receipt_ = promised, dict(bundle.receipt)
         model.n_iter_, model.converged_ = parameters["rounds"], True
         return model
@@ -255,7 +258,9 @@ class CategoricalHMM(_HMM):
     topology: None, or "left-right": start in the first state, stay or go to the next.
     fixed: entries that keep the skeleton's value: a dictionary of True or boolean arrays by part.
     max_iter, tol: rounds at most, and the gain in log-likelihood a row below which a plain fit ends.
-    person: reserved for private fits; a sequence is a person's by default.
+    columns, sequence, order, person: the columns of a table (see `discreet.records.read_sequences`). With
+        ``person`` persons are protected, whose sequences weigh ``sequences_per_person`` together at most.
+    symbols: what symbols are called, where a table holds names; they are declared, never found in the data.
     ledger, dataset: what to charge, a `Ledger` or its path, and under which name.
     random_state: an integer makes a fit that can be repeated.
 
@@ -286,7 +291,11 @@ class CategoricalHMM(_HMM):
         sequences_per_person: float = 1.0,
         max_iter: int = 500,
         tol: float = 1e-6,
-        person: Any = None,
+        symbols: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        sequence: str | None = None,
+        order: str | None = None,
+        person: str | None = None,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
         random_state: RandomState = None,
@@ -306,6 +315,10 @@ class CategoricalHMM(_HMM):
         self.sequences_per_person = sequences_per_person
         self.max_iter = max_iter
         self.tol = tol
+        self.symbols = symbols
+        self.columns = columns
+        self.sequence = sequence
+        self.order = order
         self.person = person
         self.ledger = ledger
         self.dataset = dataset
@@ -378,7 +391,10 @@ class GaussianHMM(_HMM):
         sequences_per_person: float = 1.0,
         max_iter: int = 500,
         tol: float = 1e-6,
-        person: Any = None,
+        columns: Sequence[str] | None = None,
+        sequence: str | None = None,
+        order: str | None = None,
+        person: str | None = None,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
         random_state: RandomState = None,
@@ -403,6 +419,9 @@ class GaussianHMM(_HMM):
         self.sequences_per_person = sequences_per_person
         self.max_iter = max_iter
         self.tol = tol
+        self.columns = columns
+        self.sequence = sequence
+        self.order = order
         self.person = person
         self.ledger = ledger
         self.dataset = dataset

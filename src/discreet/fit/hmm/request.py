@@ -11,9 +11,10 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.hmm.schedule import METHODS, plan_releases
 from discreet.models.moments import COVARIANCE_TYPES
+from discreet.records.roles import Roles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -51,7 +52,7 @@ class Request:
     fixed: Mapping[str, Any] | None
     max_iter: int
     tol: float
-    person: Any
+    person: str | None
     ledger: Ledger | str | Path | None
     dataset: str | None
     bits: Bits
@@ -65,12 +66,29 @@ class Request:
     sequences_per_person: float = 1.0
     noise: str = "gaussian"
     n_rounds: int | None = None
+    columns: Sequence[str] | None = None
+    sequence: str | None = None
+    order: str | None = None
+    symbols: Sequence[str] | None = None
     engine: Engine | None = None
 
     @property
     def plain(self) -> bool:
         """Whether no privacy is wanted."""
         return math.isinf(self.epsilon)
+
+    def roles(self, states: str | None = None) -> Roles:
+        """What the columns of a table are for; refuses names that make no sense."""
+        symbols = self.n_symbols if self.symbols is None else self.symbols
+        columns: Any = self.columns
+        return Roles(
+            columns,
+            self.sequence,
+            self.order,
+            self.person,
+            states,
+            symbols if self.family == "categorical" else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -104,6 +122,7 @@ def check(wanted: Request) -> Request:
             got=f"{wanted.n_states} states and {wanted.n_symbols} symbols",
             wanted=f"states * (states + symbols) <= {LARGEST}",
         )
+    _check_names(wanted)
     if wanted.dataset is not None and wanted.ledger is None:
         raise ParameterError("dataset names a budget, but there is no ledger", remedy="Give ledger= as well.")
     wanted = replace(wanted, epsilon=_epsilon(wanted.epsilon))
@@ -175,6 +194,23 @@ def _method(wanted: Request, labelled: bool) -> tuple[str, bool]:
     return method, large
 
 
+def _check_names(wanted: Request) -> None:
+    if not isinstance(wanted.person, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(
+            "person is not a column name",
+            got=type(wanted.person).__name__,
+            wanted="the name of a column",
+            remedy="Give ids to fit(X, person=ids): parameters are published.",
+        )
+    wanted.roles()
+    if wanted.symbols is not None and len(wanted.symbols) != wanted.n_symbols:
+        raise ParameterError(
+            "n_symbols is not how many symbols are named",
+            got=f"{wanted.n_symbols}, and {len(wanted.symbols)} names",
+            wanted="the same",
+        )
+
+
 def _check_private(wanted: Request, method: str) -> None:
     if wanted.max_length is None:
         raise ParameterError(
@@ -213,6 +249,9 @@ def _declared(wanted: Request) -> tuple[str, ...]:
     facts = [f"the number of states, {wanted.n_states}"]
     if wanted.family == "categorical":
         facts.append(f"the number of symbols, {wanted.n_symbols}")
+        facts += ["the names of the symbols"] * (wanted.symbols is not None)
+    if (wanted.columns, wanted.sequence, wanted.order, wanted.person) != (None,) * 4:
+        facts.append("the names of the columns")
     if wanted.max_length is not None:
         facts.append(f"the longest length, {wanted.max_length}")
     if wanted.radius is not None:

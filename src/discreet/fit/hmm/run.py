@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Listen
     from discreet.models.chain import Chain
 
-__all__ = ["Outcome", "covariance_shape", "run"]
+__all__ = ["Outcome", "Prepared", "covariance_shape", "prepare", "run"]
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,25 @@ class Outcome:
     converged: bool
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What was declared about the model: its skeleton, where points lie, and where the chain starts."""
+
+    skeleton: Skeleton
+    region: Region | None
+    chain: Chain
+
+
 def run(
     wanted: Request,
     data: Sequences,
     *,
     person: Any = None,
+    names: tuple[str, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
     listen: Listen | None = None,
 ) -> Outcome:
-    """Fit as requested to checked sequences. ``person`` holds one id a sequence.
+    """Fit as requested to checked sequences. ``person`` holds one id a sequence, ``names`` those of columns.
 
     Everything that can be wrong is found before the ledger is charged; then the whole cost is charged; then
     noise is drawn. ``listen`` is told every question and its noisy answer: for audits.
@@ -69,13 +79,13 @@ def run(
     from discreet.bundle import tensor_digest
 
     planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
-    skeleton = _skeleton(wanted, data)
+    prepared = prepare(wanted, data.rows.reshape(data.frames, -1).shape[1])
+    skeleton, region, chain = prepared.skeleton, prepared.region, prepared.chain
     if not wanted.plain and data.weights is not None:
         raise ParameterError(
             "sample_weight is for plain fits",
             remedy="Private sequences weigh what sequences_per_person allows.",
         )
-    region = _region(wanted, data)
     frame = None
     if not wanted.plain:
         dimension = data.rows.reshape(len(data.rows), -1).shape[1]
@@ -83,7 +93,6 @@ def run(
         check_noise(wanted, planned, dimension)
         frame = None if region is None else declared_frame(skeleton, wanted, region)
     task = hold(wanted, data, person, region, progress) if not wanted.plain else None
-    chain = skeleton.chain(wanted.n_states, wanted.topology)
     start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
     ledger = wanted.ledger
     if ledger is not None and not isinstance(ledger, Ledger):
@@ -112,7 +121,7 @@ def run(
         drawn = sum(event["drawn"] for event in account.receipt()["plan"])
         rounds, converged = drawn - 1, True
     account.close(tensor_digest(tensors_of(model)))
-    receipt = _receipt(wanted, planned, account, rounds)
+    receipt = _receipt(wanted, planned, account, rounds) | {"domain": _domain(wanted, planned, names, region)}
     return Outcome(model, planned.guarantee, receipt, rounds, converged)
 
 
@@ -120,22 +129,27 @@ def _shown(wanted: Request, planned: Plan) -> str:
     return "plain" if wanted.plain else planned.method
 
 
-def _region(wanted: Request, data: Sequences) -> Region | None:
+def prepare(wanted: Request, dimension: int) -> Prepared:
+    """What a request says of the model, checked for rows of so many numbers; no sequence is needed for it."""
+    skeleton = _skeleton(wanted, dimension)
+    if not wanted.plain:
+        check_room(wanted, dimension)
+    return Prepared(skeleton, _region(wanted, dimension), skeleton.chain(wanted.n_states, wanted.topology))
+
+
+def _region(wanted: Request, dimension: int) -> Region | None:
     if wanted.family != "gaussian" or (wanted.bounds is None and wanted.radius is None):
         return None
-    return declare_region(
-        data.rows.shape[1], bounds=wanted.bounds, radius=wanted.radius, center=wanted.center
-    )
+    return declare_region(dimension, bounds=wanted.bounds, radius=wanted.radius, center=wanted.center)
 
 
-def _skeleton(wanted: Request, data: Sequences) -> Skeleton:
+def _skeleton(wanted: Request, dimension: int) -> Skeleton:
     states, size = wanted.n_states, wanted.n_mix
     shapes: dict[str, tuple[int | None, ...]] = {"startprob": (states,), "transmat": (states, states)}
     masks: dict[str, tuple[int, ...]] = {"startprob": (states,), "transmat": (states, states)}
     if wanted.family == "categorical":
         shapes["emissionprob"] = masks["emissionprob"] = (states, wanted.n_symbols)
         return read_skeleton(wanted.skeleton, wanted.fixed, shapes, masks)
-    dimension = data.rows.shape[1]
     inner = (size,) if size > 1 else ()
     shapes["means"] = (states, *inner, dimension)
     shapes["covars"] = covariance_shape(wanted.covariance_type, states, size, dimension)
@@ -173,11 +187,28 @@ def _start(wanted: Request, data: Sequences, skeleton: Skeleton, chain: Chain) -
     return HMM(chain, emission)
 
 
+def _domain(
+    wanted: Request, planned: Plan, names: tuple[str, ...] | None, region: Region | None
+) -> dict[str, Any]:
+    """What the sequences are made of, as it was declared."""
+    return {
+        "columns": None if names is None else list(names),
+        "sequence": wanted.sequence,
+        "order": wanted.order,
+        "person": planned.guarantee.person,
+        "sequences_per_person": planned.guarantee.rows_per_person,
+        "symbols": None if wanted.symbols is None else list(wanted.symbols),
+        "region": None if region is None else region.to_dict(),
+        "max_length": wanted.max_length,
+    }
+
+
 def _receipt(wanted: Request, planned: Plan, account: Account, rounds: int) -> dict[str, Any]:
     """What was asked, paid and used."""
     return {
         "job": f"fit hmm, {wanted.family} emissions",
         "method": _shown(wanted, planned),
+        "noise": "none" if wanted.plain else wanted.noise,
         "states": wanted.n_states,
         "symbols": wanted.n_symbols if wanted.family == "categorical" else None,
         "covariance_type": None if wanted.family == "categorical" else wanted.covariance_type,

@@ -1,4 +1,4 @@
-"""How a hidden Markov model is written down: hmmlearn's names and shapes, JSON, and the model card."""
+"""How a hidden Markov model is written down: hmmlearn's names and shapes, and JSON."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.accounting.guarantee import Guarantee
-
-__all__ = ["from_json", "model_of", "tensors_of", "to_json", "write_card"]
+__all__ = ["from_json", "model_of", "tensors_of", "to_json"]
 
 Tensors = dict[str, "NDArray[np.float64]"]
 
@@ -76,47 +74,6 @@ def from_json(text: str, kind: str) -> tuple[Tensors, str | None]:
         return {name: np.array(value, dtype=np.float64) for name, value in named.items()}, covariance_type
     except (ValueError, TypeError, KeyError):
         raise BundleError("this is not a model written as JSON", wanted=kind) from None
-
-
-def write_card(description: Mapping[str, Any], guarantee: Guarantee, digest: str, name: str) -> str:
-    """The model card, in Markdown: what it is, what it promises, how to load it."""
-    parameters = description["parameters"]
-    words = "\n\n".join(guarantee.words().splitlines())
-    return f"""# A hidden Markov model
-
-{parameters["n_states"]} states, {parameters["emissions"]}.
-Fitted by discreet, method `{parameters["method"]}`, {parameters["rounds"]} rounds.
-
-## Guarantee
-
-**{guarantee.summary()}**
-
-{words}
-
-## Intended use
-
-Scores, paths and samples of the population behind the sequences. Do not read single states as facts about
-single persons.
-
-## Loading
-
-```python
-from discreet.fit import {name}
-
-model = {name}.load("this-folder")
-model.to_hmmlearn()  # an hmmlearn model
-```
-
-Without discreet:
-
-```python
-from safetensors.numpy import load_file
-
-tensors = load_file("this-folder/model.safetensors")  # {", ".join(description["tensor_names"])}
-```
-
-SHA-256 of the tensors: `{digest}`
-"""
 
 
 def _blend_tensors(emission: Blend) -> Tensors:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.account import Account
 from discreet.accounting.ledger import Ledger
+from discreet.domain import declare_region
 from discreet.fit.hmm.plain import fit_plain
 from discreet.fit.hmm.request import plan
 from discreet.fit.hmm.skeleton import read_skeleton
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.request import Request
     from discreet.fit.hmm.skeleton import Skeleton
 
-__all__ = ["Outcome", "covariance_shape", "run"]
+__all__ = ["Outcome", "clip", "covariance_shape", "run"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def run(wanted: Request, data: Sequences, *, progress: Callable[[int, int], None
     from discreet.bundle import tensor_digest
 
     guarantee = plan(wanted)
+    data = clip(wanted, data)
     skeleton = _skeleton(wanted, data)
     ledger = wanted.ledger
     if ledger is not None and not isinstance(ledger, Ledger):
@@ -51,7 +53,7 @@ def run(wanted: Request, data: Sequences, *, progress: Callable[[int, int], None
     account = Account(guarantee, ledger, wanted.dataset, "fit hmm, plain")
     fitted = fit_plain(
         start,
-        data.shortened(wanted.max_length),
+        data,
         wanted.max_iter,
         wanted.tol,
         fixed_start=skeleton.fixed.get("startprob"),
@@ -79,6 +81,16 @@ def _skeleton(wanted: Request, data: Sequences) -> Skeleton:
     if size > 1:
         shapes["weights"] = masks["weights"] = (states, size)
     return read_skeleton(wanted.skeleton, wanted.fixed, shapes, masks)
+
+
+def clip(wanted: Request, data: Sequences) -> Sequences:
+    """The sequences as far as they were declared: points moved into the region, long ones shortened."""
+    data = data.shortened(wanted.max_length)
+    if wanted.radius is None and wanted.bounds is None:
+        return data
+    region = declare_region(data.rows.shape[1], bounds=wanted.bounds, radius=wanted.radius)
+    rows = region.center + region.scale * region.to_unit(data.rows.T).T
+    return replace(data, rows=rows)
 
 
 def covariance_shape(kind: str, states: int, size: int, dimension: int) -> tuple[int, ...]:

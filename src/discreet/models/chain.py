@@ -196,7 +196,7 @@ def smooth(
         few = Evidence(evidence.likelihood[:, rows], evidence.shift[rows])
         again = smooth(chain, few, lambda inner: logs(rows[inner]), part, replace(sums, every=1))
     else:
-        again = _smooth_logs(chain, logs(rows), part)
+        again = _smooth_logs(chain, logs(rows), part, cut=sums.cut)
     return _merge(smoothed, doubtful, rows, again)
 
 
@@ -320,19 +320,19 @@ def _take(
     return np.take(values, places, axis=1, out=out, mode="clip")
 
 
-def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack) -> Smoothed:
+def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack, *, cut: bool) -> Smoothed:
     """Exactly, in logarithms; the steps of each sequence are summed here, since they cannot be factored."""
     with np.errstate(divide="ignore"):
         start, matrix = np.log(chain.start), np.log(chain.transition)
-    forth = walk(LogSum(), start[:, None], matrix.T, logs[:, pack.forth], pack)
-    back = walk(LogSum(), np.zeros((chain.states, 1)), matrix, logs[:, pack.back], pack)
+    forth = walk(LogSum(), start[:, None], matrix.T, logs[:, pack.forth], pack, cut=cut)
+    back = walk(LogSum(), np.zeros((chain.states, 1)), matrix, logs[:, pack.back], pack, cut=cut)
     forward = forth.states[:, pack.places]
     after, following = back.states[:, pack.places_back], back.predicted[:, pack.places_back]
     likelihood = log_sum(forward[:, pack.lasts], axis=0)
     possible = np.isfinite(likelihood)
     safe = np.where(possible, likelihood, 0.0)[pack.owners]
     shares = np.exp(forward + following - safe)
-    shares /= np.maximum(shares.sum(axis=0), TRUST)
+    shares /= np.maximum(add_states(shares), TRUST)
     inner = np.ones(pack.frames, dtype=bool)
     inner[pack.firsts] = False
     steps = np.zeros((len(pack.lengths), chain.states, chain.states))

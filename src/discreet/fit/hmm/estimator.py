@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.request import Request
     from discreet.models.hmm import HMM
     from discreet.randomness import RandomState
+    from discreet.records.engine import Engine
 
 __all__ = ["CategoricalHMM", "GaussianHMM"]
 
@@ -48,20 +49,24 @@ class _HMM(ABC, BaseEstimator):
         lengths: ArrayLike | None = None,
         *,
         states: Any = None,
+        person: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Self:
         """Fit to sequences: one array of stacked rows with ``lengths``, or a list of arrays.
 
         ``states`` are hidden states in the same form, -1 where they are not known. ``sample_weight`` has one
-        weight a sequence. A sequence that the start cannot emit counts for nothing.
+        weight a sequence, for plain fits. ``person`` has one id a sequence: then persons are protected, and
+        not single sequences. A sequence that the start cannot emit counts for nothing.
         """
         wanted = self._request()
         self._forget()
         data = self._read(X, lengths)
         labels = None if states is None else read_labels(states, data.lengths, wanted.n_states)
         weights = None if sample_weight is None else read_weights(sample_weight, len(data.lengths))
-        outcome = run(wanted, Sequences(data.rows, data.lengths, labels, weights), progress=progress)
+        outcome = run(
+            wanted, Sequences(data.rows, data.lengths, labels, weights), person=person, progress=progress
+        )
         self._keep(words.tensors_of(outcome.model))
         self.guarantee_ = outcome.guarantee
         self.receipt_ = outcome.receipt
@@ -69,9 +74,9 @@ class _HMM(ABC, BaseEstimator):
         self.converged_ = outcome.converged
         return self
 
-    def plan(self) -> Guarantee:
+    def plan(self, *, labelled: bool = False, by_person: bool = False) -> Guarantee:
         """What `fit` would promise: nothing is read, drawn or spent."""
-        return request.plan(self._request())
+        return request.plan(self._request(), labelled=labelled, by_person=by_person).guarantee
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:
         """The log-likelihood of all sequences together. It is computed from them: as private as they are."""
@@ -276,12 +281,16 @@ class CategoricalHMM(_HMM):
         skeleton: Mapping[str, Any] | str | Path | None = None,
         topology: str | None = None,
         fixed: Mapping[str, Any] | None = None,
+        noise: str = "gaussian",
+        n_rounds: int | None = None,
+        sequences_per_person: float = 1.0,
         max_iter: int = 500,
         tol: float = 1e-6,
         person: Any = None,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
         random_state: RandomState = None,
+        engine: Engine | None = None,
     ) -> None:
         self.n_states = n_states
         self.n_symbols = n_symbols
@@ -292,12 +301,16 @@ class CategoricalHMM(_HMM):
         self.skeleton = skeleton
         self.topology = topology
         self.fixed = fixed
+        self.noise = noise
+        self.n_rounds = n_rounds
+        self.sequences_per_person = sequences_per_person
         self.max_iter = max_iter
         self.tol = tol
         self.person = person
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
+        self.engine = engine
 
     @classmethod
     def _made(cls, tensors: Mapping[str, NDArray[np.float64]], covariance_type: str | None) -> Self:
@@ -354,17 +367,22 @@ class GaussianHMM(_HMM):
         min_covar: float = 1e-3,
         radius: float | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        center: ArrayLike = 0.0,
         max_length: int | None = None,
         method: str = "auto",
         skeleton: Mapping[str, Any] | str | Path | None = None,
         topology: str | None = None,
         fixed: Mapping[str, Any] | None = None,
+        noise: str = "gaussian",
+        n_rounds: int | None = None,
+        sequences_per_person: float = 1.0,
         max_iter: int = 500,
         tol: float = 1e-6,
         person: Any = None,
         ledger: Ledger | str | Path | None = None,
         dataset: str | None = None,
         random_state: RandomState = None,
+        engine: Engine | None = None,
     ) -> None:
         self.n_states = n_states
         self.epsilon = epsilon
@@ -374,17 +392,22 @@ class GaussianHMM(_HMM):
         self.min_covar = min_covar
         self.radius = radius
         self.bounds = bounds
+        self.center = center
         self.max_length = max_length
         self.method = method
         self.skeleton = skeleton
         self.topology = topology
         self.fixed = fixed
+        self.noise = noise
+        self.n_rounds = n_rounds
+        self.sequences_per_person = sequences_per_person
         self.max_iter = max_iter
         self.tol = tol
         self.person = person
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
+        self.engine = engine
 
     @classmethod
     def _made(cls, tensors: Mapping[str, NDArray[np.float64]], covariance_type: str | None) -> Self:

@@ -9,21 +9,28 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.account import Account
 from discreet.accounting.ledger import Ledger
 from discreet.domain import declare_region
+from discreet.errors import ParameterError
 from discreet.fit.hmm.plain import fit_plain
+from discreet.fit.hmm.private import check_room, fit_private_points, fit_private_symbols, hold
 from discreet.fit.hmm.request import plan
 from discreet.fit.hmm.skeleton import read_skeleton
 from discreet.fit.hmm.start import start_categorical, start_gaussian
+from discreet.fit.hmm.task import Payment
 from discreet.fit.hmm.words import tensors_of
 from discreet.models.hmm import HMM
 from discreet.randomness import generator
+from discreet.records.blas import single_blas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.accounting.guarantee import Guarantee
+    from discreet.domain import Region
     from discreet.fit.hmm.data import Sequences
-    from discreet.fit.hmm.request import Request
+    from discreet.fit.hmm.request import Plan, Request
     from discreet.fit.hmm.skeleton import Skeleton
+    from discreet.fit.hmm.task import Listen
+    from discreet.models.chain import Chain
 
 __all__ = ["Outcome", "clip", "covariance_shape", "run"]
 
@@ -39,31 +46,84 @@ class Outcome:
     converged: bool
 
 
-def run(wanted: Request, data: Sequences, *, progress: Callable[[int, int], None] | None = None) -> Outcome:
-    """Fit as requested to checked sequences."""
+def run(
+    wanted: Request,
+    data: Sequences,
+    *,
+    person: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    listen: Listen | None = None,
+) -> Outcome:
+    """Fit as requested to checked sequences. ``person`` holds one id a sequence.
+
+    Everything that can be wrong is found before the ledger is charged; then the whole cost is charged; then
+    noise is drawn. ``listen`` is told every question and its noisy answer: for audits.
+    """
     from discreet.bundle import tensor_digest
 
-    guarantee = plan(wanted)
-    data = clip(wanted, data)
+    planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
     skeleton = _skeleton(wanted, data)
+    if not wanted.plain and data.weights is not None:
+        raise ParameterError(
+            "sample_weight is for plain fits",
+            remedy="Private sequences weigh what sequences_per_person allows.",
+        )
+    region = _region(wanted, data)
+    if wanted.plain:
+        data = clip(data, region, wanted.max_length)
+    else:
+        check_room(wanted, data.rows.reshape(len(data.rows), -1).shape[1])
+    task = hold(wanted, data, person, region, progress) if not wanted.plain else None
+    chain = skeleton.chain(wanted.n_states, wanted.topology)
+    start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
     ledger = wanted.ledger
     if ledger is not None and not isinstance(ledger, Ledger):
         ledger = Ledger.open(ledger)
-    start = _start(wanted, data, skeleton)
-    account = Account(guarantee, ledger, wanted.dataset, "fit hmm, plain")
-    fitted = fit_plain(
-        start,
-        data,
-        wanted.max_iter,
-        wanted.tol,
-        fixed_start=skeleton.fixed.get("startprob"),
-        fixed_transition=skeleton.fixed.get("transmat"),
-        progress=progress,
+    account = Account(planned.guarantee, ledger, wanted.dataset, f"fit hmm, method {_shown(wanted, planned)}")
+    if task is None:
+        assert start is not None
+        fitted = fit_plain(
+            start,
+            data,
+            wanted.max_iter,
+            wanted.tol,
+            fixed_start=skeleton.fixed.get("startprob"),
+            fixed_transition=skeleton.fixed.get("transmat"),
+            progress=progress,
+        )
+        model, rounds, converged = fitted.model, fitted.rounds, fitted.converged
+    else:
+        payment = Payment(account, wanted.bits, listen)
+        with single_blas():
+            if start is not None:
+                model = fit_private_symbols(task, start, planned, skeleton, payment)
+            else:
+                assert region is not None
+                model = fit_private_points(task, chain, planned, skeleton, wanted, region, payment)
+        rounds, converged = len(planned.guarantee.events) - 1, True
+    account.close(tensor_digest(tensors_of(model)))
+    receipt = _receipt(wanted, planned, account, rounds)
+    return Outcome(model, planned.guarantee, receipt, rounds, converged)
+
+
+def clip(data: Sequences, region: Region | None, longest: int | None) -> Sequences:
+    """The sequences as far as they were declared: long ones shortened, points moved into the region."""
+    data = data.shortened(longest)
+    if region is None:
+        return data
+    return replace(data, rows=region.center + region.scale * region.to_unit(data.rows.T).T)
+
+
+def _shown(wanted: Request, planned: Plan) -> str:
+    return "plain" if wanted.plain else planned.method
+
+
+def _region(wanted: Request, data: Sequences) -> Region | None:
+    if wanted.family != "gaussian" or (wanted.bounds is None and wanted.radius is None):
+        return None
+    return declare_region(
+        data.rows.shape[1], bounds=wanted.bounds, radius=wanted.radius, center=wanted.center
     )
-    tensors = tensors_of(fitted.model)
-    account.close(tensor_digest(tensors))
-    receipt = _receipt(wanted, account, fitted.rounds)
-    return Outcome(fitted.model, guarantee, receipt, fitted.rounds, fitted.converged)
 
 
 def _skeleton(wanted: Request, data: Sequences) -> Skeleton:
@@ -83,16 +143,6 @@ def _skeleton(wanted: Request, data: Sequences) -> Skeleton:
     return read_skeleton(wanted.skeleton, wanted.fixed, shapes, masks)
 
 
-def clip(wanted: Request, data: Sequences) -> Sequences:
-    """The sequences as far as they were declared: points moved into the region, long ones shortened."""
-    data = data.shortened(wanted.max_length)
-    if wanted.radius is None and wanted.bounds is None:
-        return data
-    region = declare_region(data.rows.shape[1], bounds=wanted.bounds, radius=wanted.radius)
-    rows = region.center + region.scale * region.to_unit(data.rows.T).T
-    return replace(data, rows=rows)
-
-
 def covariance_shape(kind: str, states: int, size: int, dimension: int) -> tuple[int, ...]:
     """The shape of hmmlearn's covars: of GMMHMM for mixtures, else of GaussianHMM."""
     inner = (size,) if size > 1 else ()
@@ -104,8 +154,8 @@ def covariance_shape(kind: str, states: int, size: int, dimension: int) -> tuple
     }[kind]
 
 
-def _start(wanted: Request, data: Sequences, skeleton: Skeleton) -> HMM:
-    chain = skeleton.chain(wanted.n_states, wanted.topology)
+def _start(wanted: Request, data: Sequences, skeleton: Skeleton, chain: Chain) -> HMM:
+    """Where the fit starts; for symbols this looks at no data."""
     if wanted.family == "categorical":
         emission: Any = start_categorical(skeleton, wanted.n_states, wanted.n_symbols, generator(wanted.bits))
     else:
@@ -121,11 +171,11 @@ def _start(wanted: Request, data: Sequences, skeleton: Skeleton) -> HMM:
     return HMM(chain, emission)
 
 
-def _receipt(wanted: Request, account: Account, rounds: int) -> dict[str, Any]:
+def _receipt(wanted: Request, planned: Plan, account: Account, rounds: int) -> dict[str, Any]:
     """What was asked, paid and used."""
     return {
         "job": f"fit hmm, {wanted.family} emissions",
-        "method": "plain",
+        "method": _shown(wanted, planned),
         "states": wanted.n_states,
         "symbols": wanted.n_symbols if wanted.family == "categorical" else None,
         "covariance_type": None if wanted.family == "categorical" else wanted.covariance_type,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _STATES, _DIMENSION = 5, 39
-_IN_A_ROW = 4  # E-steps follow each other, as they do in a fit
+_IN_A_ROW = 10  # E-steps follow each other, as they do in a fit
 _TARGETS = {"E-step": {"diag": (10, 5), "full": (7, 5)}, "Viterbi": (5, 5), "scores": (7, 7)}
 
 

@@ -240,14 +240,14 @@ class Gaussian:
     @cached_property
     def _slopes(self) -> NDArray[np.float64] | None:
         """log density = slopes . [1, u, u^2]; nothing where so many digits would cancel that it matters."""
-        size = (self._frame.inverses**2).max(axis=(1, 2)) * (
-            _REACH + np.abs(self._frame.means).max(axis=1)
-        ) ** 2
-        if size.max() * 2.0**-52 > _LOST:
+        means = (self.means - self.lens.center) / self.lens.scale
+        each = self.covariances if self.kind == "diag" else self.covariances[:, None]
+        precisions = self.lens.scale**2 / each
+        if (precisions * (_REACH + np.abs(means)) ** 2).max() * 2.0**-52 > _LOST:
             return None
-        slopes, constants = self._frame.natural(self.pairs)
-        slopes[:, 0] += constants - np.log(self.lens.scale).sum()
-        return slopes
+        linear = precisions * means
+        constants = np.log(precisions / (2 * np.pi * self.lens.scale**2)) - linear * means
+        return np.concatenate([constants.sum(axis=1)[:, None] / 2, linear, precisions / -2], axis=1)
 
     @cached_property
     def _whiten(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:

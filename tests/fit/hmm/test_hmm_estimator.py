@@ -14,6 +14,7 @@ from sklearn.base import clone
 from discreet.errors import (
     BundleError,
     DataError,
+    DomainError,
     NotFittedError,
     ParameterError,
     RequestError,
@@ -192,6 +193,20 @@ def test_what_lies_beyond_the_declared_length_is_left_out() -> None:
     parts = [part[:10] for part in np.split(rows, np.cumsum(lengths)[:-1])]
     cut, short = dice(max_length=10, max_iter=3).fit(rows, lengths), dice(max_iter=3).fit(parts)
     np.testing.assert_allclose(cut.transmat_, short.transmat_, rtol=1e-12)
+
+
+def test_points_outside_the_declared_region_are_moved_to_its_border() -> None:
+    parts, _ = walks(20)
+    wild = [np.concatenate([part, [[1e6, -1e6]]]) for part in parts]
+    tame = [np.concatenate([part, [[10.0, -10.0]]]) for part in parts]
+    region = {"bounds": ([-10.0, -10.0], [10.0, 10.0])}
+    settings: dict[str, Any] = {"epsilon": INF, "topology": "left-right", "max_iter": 3, "tol": 0}
+    clipped, inside = GaussianHMM(3, **settings, **region).fit(wild), GaussianHMM(3, **settings).fit(tame)
+    np.testing.assert_allclose(clipped.means_, inside.means_, rtol=1e-9)
+    ball = GaussianHMM(3, **settings, radius=20.0).fit(wild)
+    assert np.abs(ball.means_).max() < 20
+    with pytest.raises(DomainError):
+        GaussianHMM(3, **settings, radius=1.0, **region).fit(parts)
 
 
 def test_a_sequence_that_cannot_be_counts_for_nothing_and_scores_minus_infinity() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Listen
     from discreet.models.chain import Chain
 
-__all__ = ["Outcome", "Prepared", "covariance_shape", "prepare", "run"]
+__all__ = ["Outcome", "Prepared", "clip", "covariance_shape", "prepare", "run"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ def run(
             remedy="Private sequences weigh what sequences_per_person allows.",
         )
     frame = None
-    if not wanted.plain:
+    if wanted.plain:
+        data = clip(data, region, wanted.max_length)
+    else:
         dimension = data.rows.reshape(len(data.rows), -1).shape[1]
         check_room(wanted, dimension)
         check_noise(wanted, planned, dimension)
@@ -102,7 +104,7 @@ def run(
         assert start is not None
         fitted = fit_plain(
             start,
-            data.shortened(wanted.max_length),
+            data,
             wanted.max_iter,
             wanted.tol,
             fixed_start=skeleton.fixed.get("startprob"),
@@ -123,6 +125,14 @@ def run(
     account.close(tensor_digest(tensors_of(model)))
     receipt = _receipt(wanted, planned, account, rounds) | {"domain": _domain(wanted, planned, names, region)}
     return Outcome(model, planned.guarantee, receipt, rounds, converged)
+
+
+def clip(data: Sequences, region: Region | None, longest: int | None) -> Sequences:
+    """The sequences as far as they were declared: long ones shortened, points moved into the region."""
+    data = data.shortened(longest)
+    if region is None:
+        return data
+    return replace(data, rows=region.center + region.scale * region.to_unit(data.rows.T).T)
 
 
 def _shown(wanted: Request, planned: Plan) -> str:

@@ -237,6 +237,12 @@ def test_parties_without_any_place_are_told(home):
         asyncio.run(meet(home.identity("one"), cards, {}, "one"))
 
 
+def test_two_roles_with_one_card_are_refused(home):
+    card = home.identity("one").card
+    with pytest.raises(IdentityError, match="same card"):
+        asyncio.run(meet(home.identity("one"), {"one": card, "two": card}, {"one": Place(HERE, 9)}, "two"))
+
+
 @pytest.mark.parametrize("text", ["host", "host:", ":80", "host:0", "host:70000", "host:x"])
 def test_strange_places_are_refused(text):
     with pytest.raises(ParameterError, match="host:port"):

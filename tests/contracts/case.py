@@ -16,8 +16,8 @@ class Case:
     """A protocol with small inputs: the plan, how roles are made, and private inputs that may differ.
 
     ``inputs`` are several choices of everybody's private input, all of the same public size; what is on the
-    wire must have the same form for each of them. The first two lead to the same opened answers, so that nobody
-    may be able to tell them apart (shares may differ). ``check`` looks at the outputs of one choice.
+    wire must have the same form for each of them. The first two lead to the same opened answers, so that
+    nobody may be able to tell them apart (shares may differ). ``check`` looks at the outputs of one choice.
     """
 
     plan: Plan

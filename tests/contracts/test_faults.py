@@ -68,7 +68,7 @@ def test_false_content_ends_in_an_output_or_in_an_error_of_ours(name):
 
 
 def some(chosen, turn):
-    """Short form: every third pair of message and fault, so that each meets several of the other. Long: all."""
+    """Short form: every third pair of message and fault; each meets several of the other. Long: all."""
     return chosen if LONG else chosen[turn % 3 :: 3]
 
 

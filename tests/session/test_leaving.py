@@ -8,7 +8,8 @@ from clock import play
 from registry import Case
 from sabotage import END, FAULTS, LAST, Target, perform
 
-from discreet.errors import ParameterError, PartyError
+from discreet.errors import ParameterError, PartyError, ProtocolError
+from discreet.protocols.step import Send
 from discreet.session import Outcome, Plan, Receipt
 
 ROLES = {
@@ -74,6 +75,16 @@ def test_a_role_may_say_that_too_many_have_left():
     ended = play(perform(few, Target("m2", "collector", "number"), FAULTS["killed"], patience=PATIENCE))
     assert all(isinstance(outcome, PartyError) for outcome in ended.values())
     assert "too few members stayed" in str(ended["collector"])
+
+
+def test_a_mistake_of_a_role_is_not_the_loss_of_another():
+    def careless(private, agreed, bits):
+        yield Send("total", {"x": [1, 2]}, "m1")
+
+    ended = play(perform(replace(CASE, roles={**ROLES, "collector": careless}), None, None))
+    assert isinstance(ended["collector"], ProtocolError)
+    assert "cannot be sent" in str(ended["collector"])
+    assert all(isinstance(outcome, PartyError) for outcome in ended.values())
 
 
 @pytest.mark.parametrize("wrong", [("m1", "stranger"), tuple(ROLES)])

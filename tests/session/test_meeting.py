@@ -132,6 +132,29 @@ def test_a_role_that_fails_ends_the_other_without_its_secret():
     assert "987654321" not in str(one)
 
 
+def test_an_interruption_is_told_to_the_other():
+    """What Ctrl-C does: asyncio cancels the task."""
+
+    async def go():
+        ends = [Channel(end, silence=30.0) for end in pipe()]
+        steps = tells(5, PLAN.agreed)
+        mine = asyncio.ensure_future(run(PLAN, "b", steps, {"a": ends[1]}))
+        theirs = asyncio.ensure_future(run(PLAN, "a", waits_once(), {"b": ends[0]}))
+        await asyncio.sleep(1)
+        mine.cancel()
+        with pytest.raises(PeerError, match="gave up; got 'it was interrupted'"):
+            await theirs
+        with pytest.raises(asyncio.CancelledError):
+            await mine
+        assert steps.gi_frame is None
+
+    play(go())
+
+
+def waits_once():
+    yield Receive("never", {})
+
+
 def test_a_role_that_waits_for_ever_ends_both():
     def waits():
         yield Receive("never", {})

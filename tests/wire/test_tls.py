@@ -126,7 +126,7 @@ def test_strangers_who_say_nothing_do_not_keep_a_party_out_for_ever(home, monkey
     """Forty connections that never shake hands: more than are looked at together."""
     from discreet.wire import tls
 
-    monkeypatch.setattr(tls, "_HANDSHAKE", 0.2)
+    monkeypatch.setattr(tls, "_HANDSHAKE", 2.0)
     one, two = home.identity("one"), home.identity("two")
 
     async def test(listener):
@@ -235,6 +235,12 @@ def test_parties_without_any_place_are_told(home):
     cards = {name: home.identity(name).card for name in ("one", "two")}
     with pytest.raises(ParameterError, match="no place"):
         asyncio.run(meet(home.identity("one"), cards, {}, "one"))
+
+
+def test_two_roles_with_one_card_are_refused(home):
+    card = home.identity("one").card
+    with pytest.raises(IdentityError, match="same card"):
+        asyncio.run(meet(home.identity("one"), {"one": card, "two": card}, {"one": Place(HERE, 9)}, "two"))
 
 
 @pytest.mark.parametrize("text", ["host", "host:", ":80", "host:0", "host:70000", "host:x"])

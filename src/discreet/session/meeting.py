@@ -216,12 +216,13 @@ class _Run:
 
     async def _exchange(self, name: str, asked: Send | Receive) -> tuple[Arrays | None, PeerError | None]:
         """Do what the role asks; its answer, or the loss that it has to know of."""
+        arrays = arrays_of(asked, copy=self.transcript is not None) if isinstance(asked, Send) else {}
         try:
             if name in self.left:
                 raise PeerError(f"{name!r} has left")
             if isinstance(asked, Receive):
                 return await self._receive(name, asked), None
-            await self._send(name, asked)
+            await self._send(name, asked.name, arrays)
         except PartyError as error:
             loss = await self._lose(name, error)
             return None, (loss if isinstance(asked, Receive) else None)
@@ -236,10 +237,9 @@ class _Run:
             await self.channels[name].abort(_reason(error))
         return error if isinstance(error, PeerError) else PeerError(f"{name!r} had to leave")
 
-    async def _send(self, name: str, send: Send) -> None:
-        arrays = arrays_of(send, copy=self.transcript is not None)
-        await self.channels[name].send(send.name, arrays, phase_of(send.name), self.channels.values())
-        self._note(self.role, name, send.name, arrays)
+    async def _send(self, name: str, message: str, arrays: Arrays) -> None:
+        await self.channels[name].send(message, arrays, phase_of(message), self.channels.values())
+        self._note(self.role, name, message, arrays)
 
     async def _receive(self, name: str, wish: Receive) -> Arrays:
         arrays = await self.channels[name].receive(wish, phase_of(wish.name))

@@ -126,9 +126,7 @@ class Channel:
                 while self.stream.queued and not self.stream.ended:
                     if self.stream.queued < QUEUED and any(channel.stream.held for channel in channels):
                         break
-                    await asyncio.wait(
-                        [channel.stream.news() for channel in channels], return_when=asyncio.FIRST_COMPLETED
-                    )
+                    await _first([channel.stream.news() for channel in channels])
         if self.stream.ended:
             await self._last_words()
             raise PeerError(
@@ -231,3 +229,12 @@ class Channel:
                 wanted=f"a sign of life in {self.silence:g} seconds",
                 remedy="Look at its side of the run. Longer computations need a longer silence.",
             ) from None
+
+
+async def _first(news: list[asyncio.Future[None]]) -> None:
+    """Wait for any of them, and forget the others."""
+    try:
+        await asyncio.wait(news, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for future in news:
+            future.cancel()

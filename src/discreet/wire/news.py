@@ -15,6 +15,7 @@ class News:
 
     def wait(self) -> asyncio.Future[None]:
         """A future that is done at the next change after this call."""
+        self._waiting = [future for future in self._waiting if not future.done()]
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         return future

@@ -333,6 +333,10 @@ async def meet(
     ``cards`` and ``places`` are by role. Of two parties, the one without a place dials; if both have one, the
     later in the alphabet dials. Our own place is where we listen, unless a listener is given.
     """
+    if len({card.fingerprint for card in cards.values()}) < len(cards):
+        raise IdentityError(
+            "two roles hold the same card", got=sorted(cards), remedy="Make an identity for each role."
+        )
     others = [name for name in cards if name != role]
     dialled = [name for name in others if name in places and (role not in places or name < role)]
     awaited = {cards[name].fingerprint: name for name in others if name not in dialled}

@@ -101,6 +101,21 @@ def test_shares_are_right_modulo_any_power_of_two(rows, inner, columns, share_bi
     assert np.array_equal((mine + theirs) & np.uint64(2**share_bits - 1), wanted.astype(np.uint64))
 
 
+@pytest.mark.parametrize(
+    ("degree", "share_bits", "largest"), [(4096, 10, 1), (4096, 16, 3), (16384, 47, 2**16)]
+)
+def test_other_degrees_are_exact_at_their_most_bits(degree, share_bits, largest):
+    layout = Matrix(2, 100, 1, degree)
+    setting = setting_of(layout, share_bits, largest)
+    assert setting.ring.modulus.bit_length() <= LARGEST_MODULUS[degree]
+    half = 2 ** (share_bits - 1)
+    left = np.random.default_rng(1).choice(np.array([-half, half - 1]), (2, 100))
+    right = np.random.default_rng(2).choice(np.array([-largest, largest]), (100, 1))
+    mine, theirs = run(layout, setting, left, right, seeded(4))
+    wanted = (left.astype(object) @ right.astype(object)) % 2**share_bits
+    assert ((mine + theirs) % np.uint64(2**share_bits)).tolist() == wanted.tolist()
+
+
 @pytest.mark.parametrize(("query", "series"), [(1, 1), (1024, 20_000), (4096, 8192), (100, 8093), (7, 8192)])
 def test_every_window_of_a_series_is_correlated_exactly(query, series):
     layout = Correlation(query, series)

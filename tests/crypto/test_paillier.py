@@ -322,6 +322,7 @@ def test_what_does_not_fit_a_slot_is_refused_without_saying_it():
 
 
 @given(st.floats(-8, 8), st.integers(0, 40))
+@settings(deadline=None)
 def test_the_grid_rounds_to_nearest_and_back(value, fraction):
     grid = Grid(3, fraction)
     integer = grid.integers(np.array([value]))

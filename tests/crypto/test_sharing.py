@@ -58,6 +58,7 @@ def test_additive_shares_join_to_the_number(values, parties, modulus_bits, seed)
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(1, 64))
+@settings(deadline=None)
 def test_numbers_with_a_sign_come_back(value, modulus_bits):
     wanted = (value + 2 ** (modulus_bits - 1)) % 2**modulus_bits - 2 ** (modulus_bits - 1)
     assert signed(words([value % 2**modulus_bits]), modulus_bits).tolist() == [wanted]
@@ -116,6 +117,7 @@ def test_bad_shares_are_refused():
 
 
 @given(st.binary(min_size=1, max_size=40), st.integers(0, 9))
+@settings(deadline=None)
 def test_secret_bytes_cross_the_field(secret, seed):
     limbs = field.elements(secret)
     shares = split_shamir(limbs, 2, 3, seeded(seed))
@@ -198,7 +200,7 @@ def test_products_among_three_are_hidden_even_where_all_factors_are_zero():
     st.integers(1, 50),
     st.integers(0, 49),
 )
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_what_the_honest_add_is_never_less_than_promised_and_hardly_more(
     mechanism, scale, counted, colluding
 ):

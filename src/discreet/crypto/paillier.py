@@ -9,7 +9,7 @@ NIST SP 800-57) or more; the default is 3072 (128-bit).
 
 **Assumes** decisional composite residuosity, and that H**r with r of |n|/2 bits is not told from H**r with r
 uniform modulo the order. For Blum integers n the upper half of the exponent's bits is hidden at once if
-factoring n is hard (Håstad, Schrift, Shamir 1993), which is what the second asks for.
+factoring n is hard (Håstad, Schrift, Shamir 1993; Goldreich, Rosen 2003), which is what the second asks for.
 
 **Fresh.** A product of powers is a fixed function of ciphertexts that the key owner knows, and the owner can
 compute the randomness of what comes back: it could test guesses of the weights. So results of arithmetic

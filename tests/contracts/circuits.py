@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.protocols import order, permute, pick, trellis
@@ -23,6 +25,7 @@ SCORES = [np.array([row]) for row in ([3, 9, -4, 1], [0, 0, 0, 0], [-(2**15), 5,
 ORDER = order.Order("maximum", 4, 16, opened="both")
 
 TRELLIS = trellis.Trellis("logsum", 4, 2, trellis.left_right(3), low=-9, high=0, opened="evaluator")
+PATH = replace(TRELLIS, kind="max", opened="both")
 WEIGHTS = [
     trellis.Weights(np.zeros((2, 3)), np.full((2, 3, 3), weight), np.zeros((2, 3))) for weight in (-0.7, -3.0)
 ]
@@ -55,11 +58,18 @@ def shuffled(private, out):
     return sorted(map(tuple, before.tolist())) == sorted(map(tuple, after.tolist()))
 
 
+def traces(private):
+    values = joined((private["model"][1], private["data"]), 24)
+    return (values << np.uint64(40)).view(np.int64) >> np.int64(40)
+
+
 def recursed(private, out):
-    weights, first = private["model"]
-    values = joined((first, private["data"]), 24)
-    signed = (values << np.uint64(40)).view(np.int64) >> np.int64(40)
-    return out["model"] is None and np.array_equal(out["data"], trellis.plain(TRELLIS, weights, signed))
+    wanted = trellis.plain(TRELLIS, private["model"][0], traces(private))
+    return out["model"] is None and np.array_equal(out["data"], wanted)
+
+
+def best_path(private):
+    return trellis.plain_path(PATH, private["model"][0], traces(private))
 
 
 CIRCUITS = {
@@ -100,6 +110,15 @@ CIRCUITS = {
         },
         tuple(trellis_inputs()),
         recursed,
+    ),
+    "path": (
+        {"model": "the best path", "data": "the best path"},
+        {
+            "model": lambda held, agreed, bits: trellis.trace_model(PATH, *held, bits),
+            "data": lambda share, agreed, bits: trellis.trace_data(PATH, share, bits),
+        },
+        tuple(trellis_inputs()),
+        lambda private, out: all(np.array_equal(out[name], best_path(private)) for name in out),
     ),
     "permute": (
         {"model": "a share", "data": "a share"},

@@ -22,9 +22,14 @@ NAMES = (
     "ledger",
     "start",
     "cepstra",
+    "hmm",
+    "wire",
+    "paillier",
+    "lattice",
     "transfer",
     "garble",
     "recursion",
+    "release",
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.jobs.game import play_game
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import Result, fit_mixture
+    from discreet.jobs.party import new_party, parties, read_party, trust_party
     from discreet.jobs.plan import FitMixture, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.show import Shown, show_bundle
@@ -27,13 +28,17 @@ __all__ = [
     "fit_mixture",
     "make_plan",
     "new_budget",
+    "new_party",
     "open_ledger",
+    "parties",
     "play_game",
     "prepare_people",
     "preview",
+    "read_party",
     "read_plan",
     "run_demo",
     "show_bundle",
+    "trust_party",
 ]
 
 _HOMES = {
@@ -44,6 +49,10 @@ _HOMES = {
     "open_ledger": "ledger",
     "Result": "mixture",
     "fit_mixture": "mixture",
+    "new_party": "party",
+    "parties": "party",
+    "read_party": "party",
+    "trust_party": "party",
     "FitMixture": "plan",
     "make_plan": "plan",
     "read_plan": "plan",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.guarantee import Guarantee
 from discreet.bundle import Bundle, load_bundle, tensor_digest
 from discreet.domain import region_from_dict
 from discreet.errors import BundleError
-from discreet.fit.mixture.card import unpack_covariances
+from discreet.fit.mixture.card import read_description, read_mixture
 from discreet.fit.mixture.estimator import KIND
 from discreet.jobs.purchase import purchases, sentence_of
-from discreet.models.mixture import Mixture
 from discreet.report.paper import Paper
 
 if TYPE_CHECKING:
@@ -52,19 +50,20 @@ def paper_of(bundle: Bundle) -> Paper:
 
 
 def _paper(bundle: Bundle) -> Paper:
-    parameters, domain = bundle.description["parameters"], bundle.description["domain"]
-    guarantee = Guarantee.from_dict(bundle.description["guarantee"])
-    kind, tensors = parameters["covariance_type"], bundle.tensors
-    full = unpack_covariances(tensors["covariances"], tensors["means"], kind)
-    mixture = Mixture(tensors["weights"], tensors["means"], full)
-    bought = purchases(guarantee, parameters["method"], kind, mixture.dimension)
+    mixture = read_mixture(bundle)
+    parameters, guarantee = read_description(bundle)
+    domain, method = bundle.description["domain"], parameters["method"]
+    region = region_from_dict(domain["region"])
+    if region.dimension != mixture.dimension:
+        raise ValueError("the region has another dimension than the mixture")
+    bought = purchases(guarantee, method, parameters["covariance_type"], mixture.dimension)
     return Paper(
-        columns=tuple(domain["columns"]),
+        columns=tuple(map(str, domain["columns"])),
         mixture=mixture,
-        region=region_from_dict(domain["region"]),
+        region=region,
         guarantee=guarantee,
         receipt=bundle.receipt,
-        digest=tensor_digest(tensors),
+        digest=tensor_digest(bundle.tensors),
         bought=bought,
-        sentence=sentence_of(guarantee, bought, parameters["method"]),
+        sentence=sentence_of(guarantee, bought, method),
     )

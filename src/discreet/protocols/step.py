@@ -10,6 +10,8 @@
 * A role says what it will accept **before** it is read: dtype, shape and the most bytes. Whoever carries the
   messages (`run_parties` here, `discreet.session` over sockets) refuses everything else before memory is
   taken. What a role gets are read-only arrays.
+* Where a plan lets a party leave, a role that waits for it gets `discreet.errors.PeerError` thrown in at its
+  ``yield`` and may go on without it; what it sends to that party afterwards is dropped.
 * To return is to be finished. A role that raises gives nothing out, and the others are stopped.
 * The part of a name before its first slash is the *phase* under which bytes, rounds and time are counted.
 * Names may repeat (a stream of tables); messages of one party to another arrive in the order of sending.
@@ -101,11 +103,10 @@ class Limit:
 
     def refusal(self, dtype: str, shape: tuple[int, ...]) -> str | None:
         """Why an announced array is not allowed, or None. Looks at the announcement only, takes no memory."""
-        if (dtype == _RAW) != (self.dtype == _RAW):
-            return f"{dtype} instead of {self.dtype}"
+        wanted = _RAW if self.dtype == _RAW else _plain(self.dtype).str
+        if dtype != wanted:
+            return f"{dtype} instead of {wanted}"
         size = 1 if dtype == _RAW else _plain(dtype).itemsize
-        if dtype != _RAW and _plain(dtype) != _plain(self.dtype):
-            return f"{dtype} instead of {self.dtype}"
         if self.shape is not None and shape != self.shape:
             return f"shape {shape} instead of {self.shape}"
         if math.prod(shape) * size > self.most:
@@ -233,9 +234,9 @@ def describe(value: NDArray[Any] | bytes) -> tuple[str, tuple[int, ...]]:
     return (_RAW, (len(value),)) if isinstance(value, bytes) else (value.dtype.str, value.shape)
 
 
-def arrays_of(send: Send) -> Arrays:
-    """The content of a message as its receiver will see it: copied, contiguous, little-endian, read-only."""
-    return {key: _frozen(send.name, key, value) for key, value in send.arrays.items()}
+def arrays_of(send: Send, *, copy: bool = True) -> Arrays:
+    """The content of a message as its receiver sees it: contiguous, little-endian; read-only if copied."""
+    return {key: _plain_array(send.name, key, value, copy) for key, value in send.arrays.items()}
 
 
 def run_pair(first: Steps[Any], second: Steps[Any], *, record: bool = True) -> tuple[Any, Any, Transcript]:
@@ -355,15 +356,16 @@ def _plain(name: str) -> np.dtype[Any]:
     return dtype.newbyteorder("<")
 
 
-def _frozen(name: str, key: str, value: NDArray[Any] | bytes) -> NDArray[Any] | bytes:
+def _plain_array(name: str, key: str, value: NDArray[Any] | bytes, copy: bool) -> NDArray[Any] | bytes:
     if isinstance(value, bytes):
         return value
-    if not isinstance(value, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(value, np.ndarray | np.generic):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ProtocolError(
             f"{key!r} of message {name!r} cannot be sent",
             got=type(value).__name__,
             wanted="an array or bytes",
         )
-    copy = np.array(value, dtype=_plain(value.dtype.str), order="C", copy=True)
-    copy.flags.writeable = False
-    return copy
+    plain = np.array(value, dtype=_plain(value.dtype.str), order="C", copy=copy or None, subok=False)
+    if copy:
+        plain.flags.writeable = False
+    return plain

@@ -116,7 +116,7 @@ def _explained(paper: Paper) -> str:
     if len(paper.pairs) == 1:
         parts.append("Numbers are those of the table below.")
     if paper.declared:
-        parts.append("A dotted line is the declared region.")
+        parts.append("A dotted line, where there is one, is the border of the declared region.")
     if len(paper.columns) > 4:
         parts.append(f"Two columns of {len(paper.columns)} are shown; the table has them all.")
     return " ".join(parts)
@@ -143,7 +143,8 @@ def _promise(paper: Paper) -> str:
         if not colon or name in ("WARNING", "Noise"):
             continue  # the banner and the table below say it
         entries.append(f"<dt>{escape(name)}</dt><dd>{escape(text[:1].upper() + text[1:])}</dd>")
-    return f'<h2>What is promised</h2>\n<dl class="card promise">{"".join(entries)}</dl>'
+    title = "What is promised" if paper.guarantee.private else "Nothing is promised"
+    return f'<h2>{title}</h2>\n<dl class="card promise">{"".join(entries)}</dl>'
 
 
 def _bought(paper: Paper) -> str:

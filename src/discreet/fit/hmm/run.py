@@ -1,0 +1,178 @@
+"""Run a request: check the sequences, find the start, fit, hand over what may be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.account import Account
+from discreet.accounting.ledger import Ledger
+from discreet.domain import declare_region
+from discreet.errors import ParameterError
+from discreet.fit.hmm.plain import fit_plain
+from discreet.fit.hmm.private import check_room, fit_private_points, fit_private_symbols, hold
+from discreet.fit.hmm.request import plan
+from discreet.fit.hmm.skeleton import read_skeleton
+from discreet.fit.hmm.start import start_categorical, start_gaussian
+from discreet.fit.hmm.task import Payment
+from discreet.fit.hmm.words import tensors_of
+from discreet.models.hmm import HMM
+from discreet.randomness import generator
+from discreet.records.blas import single_blas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.accounting.guarantee import Guarantee
+    from discreet.domain import Region
+    from discreet.fit.hmm.data import Sequences
+    from discreet.fit.hmm.request import Plan, Request
+    from discreet.fit.hmm.skeleton import Skeleton
+    from discreet.fit.hmm.task import Listen
+    from discreet.models.chain import Chain
+
+__all__ = ["Outcome", "covariance_shape", "run"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A released model with its papers."""
+
+    model: HMM
+    guarantee: Guarantee
+    receipt: dict[str, Any]
+    rounds: int
+    converged: bool
+
+
+def run(
+    wanted: Request,
+    data: Sequences,
+    *,
+    person: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    listen: Listen | None = None,
+) -> Outcome:
+    """Fit as requested to checked sequences. ``person`` holds one id a sequence.
+
+    Everything that can be wrong is found before the ledger is charged; then the whole cost is charged; then
+    noise is drawn. ``listen`` is told every question and its noisy answer: for audits.
+    """
+    from discreet.bundle import tensor_digest
+
+    planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
+    skeleton = _skeleton(wanted, data)
+    if not wanted.plain and data.weights is not None:
+        raise ParameterError(
+            "sample_weight is for plain fits",
+            remedy="Private sequences weigh what sequences_per_person allows.",
+        )
+    region = _region(wanted, data)
+    if not wanted.plain:
+        check_room(wanted, data.rows.reshape(len(data.rows), -1).shape[1])
+    task = hold(wanted, data, person, region, progress) if not wanted.plain else None
+    chain = skeleton.chain(wanted.n_states, wanted.topology)
+    start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
+    ledger = wanted.ledger
+    if ledger is not None and not isinstance(ledger, Ledger):
+        ledger = Ledger.open(ledger)
+    account = Account(planned.guarantee, ledger, wanted.dataset, f"fit hmm, method {_shown(wanted, planned)}")
+    if task is None:
+        assert start is not None
+        fitted = fit_plain(
+            start,
+            data.shortened(wanted.max_length),
+            wanted.max_iter,
+            wanted.tol,
+            fixed_start=skeleton.fixed.get("startprob"),
+            fixed_transition=skeleton.fixed.get("transmat"),
+            progress=progress,
+        )
+        model, rounds, converged = fitted.model, fitted.rounds, fitted.converged
+    else:
+        payment = Payment(account, wanted.bits, listen)
+        with single_blas():
+            if start is not None:
+                model = fit_private_symbols(task, start, planned, skeleton, payment)
+            else:
+                assert region is not None
+                model = fit_private_points(task, chain, planned, skeleton, wanted, region, payment)
+        rounds, converged = len(planned.guarantee.events) - 1, True
+    account.close(tensor_digest(tensors_of(model)))
+    receipt = _receipt(wanted, planned, account, rounds)
+    return Outcome(model, planned.guarantee, receipt, rounds, converged)
+
+
+def _shown(wanted: Request, planned: Plan) -> str:
+    return "plain" if wanted.plain else planned.method
+
+
+def _region(wanted: Request, data: Sequences) -> Region | None:
+    if wanted.family != "gaussian" or (wanted.bounds is None and wanted.radius is None):
+        return None
+    return declare_region(
+        data.rows.shape[1], bounds=wanted.bounds, radius=wanted.radius, center=wanted.center
+    )
+
+
+def _skeleton(wanted: Request, data: Sequences) -> Skeleton:
+    states, size = wanted.n_states, wanted.n_mix
+    shapes: dict[str, tuple[int | None, ...]] = {"startprob": (states,), "transmat": (states, states)}
+    masks: dict[str, tuple[int, ...]] = {"startprob": (states,), "transmat": (states, states)}
+    if wanted.family == "categorical":
+        shapes["emissionprob"] = masks["emissionprob"] = (states, wanted.n_symbols)
+        return read_skeleton(wanted.skeleton, wanted.fixed, shapes, masks)
+    dimension = data.rows.shape[1]
+    inner = (size,) if size > 1 else ()
+    shapes["means"] = (states, *inner, dimension)
+    shapes["covars"] = covariance_shape(wanted.covariance_type, states, size, dimension)
+    masks |= {"means": (states,), "covars": (states,)}
+    if size > 1:
+        shapes["weights"] = masks["weights"] = (states, size)
+    return read_skeleton(wanted.skeleton, wanted.fixed, shapes, masks)
+
+
+def covariance_shape(kind: str, states: int, size: int, dimension: int) -> tuple[int, ...]:
+    """The shape of hmmlearn's covars: of GMMHMM for mixtures, else of GaussianHMM."""
+    inner = (size,) if size > 1 else ()
+    return {
+        "diag": (states, *inner, dimension),
+        "full": (states, *inner, dimension, dimension),
+        "tied": (states, dimension, dimension) if size > 1 else (dimension, dimension),
+        "spherical": (states, *inner),
+    }[kind]
+
+
+def _start(wanted: Request, data: Sequences, skeleton: Skeleton, chain: Chain) -> HMM:
+    """Where the fit starts; for symbols this looks at no data."""
+    if wanted.family == "categorical":
+        emission: Any = start_categorical(skeleton, wanted.n_states, wanted.n_symbols, generator(wanted.bits))
+    else:
+        emission = start_gaussian(
+            skeleton,
+            data,
+            (wanted.n_states, wanted.n_mix),
+            wanted.covariance_type,
+            wanted.min_covar,
+            wanted.bits,
+            left_right=wanted.topology == "left-right",
+        )
+    return HMM(chain, emission)
+
+
+def _receipt(wanted: Request, planned: Plan, account: Account, rounds: int) -> dict[str, Any]:
+    """What was asked, paid and used."""
+    return {
+        "job": f"fit hmm, {wanted.family} emissions",
+        "method": _shown(wanted, planned),
+        "states": wanted.n_states,
+        "symbols": wanted.n_symbols if wanted.family == "categorical" else None,
+        "covariance_type": None if wanted.family == "categorical" else wanted.covariance_type,
+        "n_mix": wanted.n_mix,
+        "topology": wanted.topology,
+        "max_length": wanted.max_length,
+        "rounds": rounds,
+        "account": account.receipt(),
+        "versions": {name: version(name) for name in ("discreet", "numpy", "opendp", "dp-accounting")},
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.protocols import order, permute, pick, trellis
@@ -18,15 +20,19 @@ def shares(values, width):
 
 PICK = pick.Pick("argmax", 4, 16)
 LABELS = np.array([[11], [12], [13], [14]], dtype=np.uint64)
-SCORES = [np.array([row]) for row in ([3, 9, -4, 1], [0, 0, 0, 0], [-(2**15), 5, 2**15 - 1, 6])]
+SCORES = [np.array([row]) for row in ([3, 9, -4, 1], [-7, 9, 0, 1], [-(2**15), 5, 2**15 - 1, 6])]
 
 ORDER = order.Order("maximum", 4, 16, opened="both")
 
 TRELLIS = trellis.Trellis("logsum", 4, 2, trellis.left_right(3), low=-9, high=0, opened="evaluator")
+PATH = replace(TRELLIS, kind="max", opened="both")
+# in the second case a nat moves from the scores of the first step to the starts: the same totals and paths
 WEIGHTS = [
-    trellis.Weights(np.zeros((2, 3)), np.full((2, 3, 3), weight), np.zeros((2, 3))) for weight in (-0.7, -3.0)
+    trellis.Weights(np.full((2, 3), start), np.full((2, 3, 3), weight), np.zeros((2, 3)))
+    for start, weight in ((0.0, -0.7), (1.0, -0.7), (0.0, -3.0))
 ]
-TRACES = [np.zeros((4, 2, 3), dtype=np.int64), np.arange(24).reshape(4, 2, 3) * -90]
+TRACES = [np.arange(24).reshape(4, 2, 3) * -60 - 300 for _ in range(3)]
+TRACES[1][0] -= 256
 
 SHUFFLE = permute.Shuffle(5, 2)
 LISTS = [np.arange(10).reshape(5, 2), np.full((5, 2), -1)]
@@ -55,11 +61,18 @@ def shuffled(private, out):
     return sorted(map(tuple, before.tolist())) == sorted(map(tuple, after.tolist()))
 
 
+def traces(private):
+    values = joined((private["model"][1], private["data"]), 24)
+    return (values << np.uint64(40)).view(np.int64) >> np.int64(40)
+
+
 def recursed(private, out):
-    weights, first = private["model"]
-    values = joined((first, private["data"]), 24)
-    signed = (values << np.uint64(40)).view(np.int64) >> np.int64(40)
-    return out["model"] is None and np.array_equal(out["data"], trellis.plain(TRELLIS, weights, signed))
+    wanted = trellis.plain(TRELLIS, private["model"][0], traces(private))
+    return out["model"] is None and np.array_equal(out["data"], wanted)
+
+
+def best_path(private):
+    return trellis.plain_path(PATH, private["model"][0], traces(private))
 
 
 CIRCUITS = {
@@ -100,6 +113,15 @@ CIRCUITS = {
         },
         tuple(trellis_inputs()),
         recursed,
+    ),
+    "path": (
+        {"model": "the best path", "data": "the best path"},
+        {
+            "model": lambda held, agreed, bits: trellis.trace_model(PATH, *held, bits),
+            "data": lambda share, agreed, bits: trellis.trace_data(PATH, share, bits),
+        },
+        tuple(trellis_inputs()),
+        lambda private, out: all(np.array_equal(out[name], best_path(private)) for name in out),
     ),
     "permute": (
         {"model": "a share", "data": "a share"},

@@ -2,6 +2,7 @@
 
 import demos
 from case import Case
+from circuits import CIRCUITS
 
 from discreet.session import Plan
 
@@ -46,4 +47,9 @@ PROTOCOLS: dict[str, Case] = {
         ({"talker": None, "listener": None},),
         lambda private, out: out["talker"] is True and out["listener"] is True,
     ),
+}
+
+PROTOCOLS |= {
+    name: Case(Plan(f"demo {name}", 1, {}, learns), roles, inputs, check)
+    for name, (learns, roles, inputs, check) in CIRCUITS.items()
 }

@@ -33,6 +33,10 @@ PROTOCOLS = {
         trellis.hold_model(TRELLIS, WEIGHTS, SCORES[0], secure()),
         trellis.hold_data(TRELLIS, SCORES[1], secure()),
     ),
+    "path": lambda: (
+        trellis.trace_model(TRELLIS, WEIGHTS, SCORES[0], secure()),
+        trellis.trace_data(TRELLIS, SCORES[1], secure()),
+    ),
     "permute": lambda: (
         permute.hold_first(permute.Shuffle(5), LIST[0], secure()),
         permute.hold_second(permute.Shuffle(5), LIST[1], secure()),

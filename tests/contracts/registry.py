@@ -2,6 +2,7 @@
 
 import demos
 from case import Case
+from cases import cases
 from circuits import CIRCUITS
 
 from discreet.session import Plan
@@ -53,3 +54,5 @@ PROTOCOLS |= {
     name: Case(Plan(f"demo {name}", 1, {}, learns), roles, inputs, check)
     for name, (learns, roles, inputs, check) in CIRCUITS.items()
 }
+
+PROTOCOLS |= cases(Plan, Case)

@@ -37,7 +37,7 @@ _SMALLEST = 16
 
 
 class Sampler(Protocol):
-    """Draws exact discrete noise: `mechanisms.exact.discrete_gaussian` or ``discrete_laplace``."""
+    """Draws exact discrete noise: the samplers of `discreet.mechanisms.exact`."""
 
     def __call__(self, scale: Fraction | int, size: int, bits: Bits) -> NDArray[np.int64]:
         """So many integers at this scale."""

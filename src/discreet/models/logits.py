@@ -88,9 +88,7 @@ class Logits:
         places = np.flatnonzero(free & ~alone)
         shared = np.bincount(owners, weights=np.where(free & ~alone, values, 0.0))  # 1 - fixed may round to 0
         _, rows, numbers = np.unique(owners[places], return_index=True, return_inverse=True)
-        return Logits(
-            tables, places, rows, numbers, np.asarray(shared[owners[places]], dtype=np.float64)
-        )
+        return Logits(tables, places, rows, numbers, np.asarray(shared[owners[places]], dtype=np.float64))
 
     @property
     def size(self) -> int:

@@ -63,12 +63,12 @@ def symbols_of(draw: np.random.Generator, states: int, symbols: int, kind: str) 
         tiny = {"zeros": 0.0, "rare": 1e-60, "hopeless": 1e-280}[kind]
         emission = np.where(draw.random(emission.shape) < 0.5, tiny, emission)
         emission[:, -1] = np.maximum(emission[:, -1], 0.05)
-    return HMM(
-        chain_of(draw, states, kind), Categorical(emission / emission.sum(axis=1, keepdims=True))
-    )
+    return HMM(chain_of(draw, states, kind), Categorical(emission / emission.sum(axis=1, keepdims=True)))
 
 
-def points_of(draw: np.random.Generator, states: int, dimension: int, covariances: str, kind: str) -> PointModel:
+def points_of(
+    draw: np.random.Generator, states: int, dimension: int, covariances: str, kind: str
+) -> PointModel:
     spread = {"usual": 0.1, "zeros": 0.01, "rare": 1e-4, "hopeless": 1e-6}[kind]
     stretch = draw.normal(size=(states, dimension, dimension)) * 0.5
     full = spread * (np.eye(dimension) + stretch @ stretch.transpose(0, 2, 1))
@@ -114,9 +114,7 @@ def questions(seed: int, norm: Any) -> list[tuple[str, Any, int]]:
     return [one for one in made if one[1].size]
 
 
-def strange_sequences(
-    draw: np.random.Generator, width: int, count: int
-) -> tuple[np.ndarray, np.ndarray]:
+def strange_sequences(draw: np.random.Generator, width: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows and lengths: the shortest, the longest, constant ones, ones at corners, and any."""
     lengths = np.where(
         draw.random(count) < 0.5, draw.choice([1, 2, LONGEST], count), draw.integers(1, LONGEST + 1, count)
@@ -149,7 +147,13 @@ def labels_for(draw: np.random.Generator, question: Any, rows: int) -> list[np.n
 
 
 def asked(
-    rows: np.ndarray, lengths: np.ndarray, labels: Any, question: Any, *, person: Any = None, share: float = 1.0
+    rows: np.ndarray,
+    lengths: np.ndarray,
+    labels: Any,
+    question: Any,
+    *,
+    person: Any = None,
+    share: float = 1.0,
 ) -> Statistic:
     sequences = hold_sequences(
         rows, lengths, max_length=LONGEST, states=labels, person=person, sequences_per_person=share

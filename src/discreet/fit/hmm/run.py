@@ -12,11 +12,11 @@ from discreet.domain import declare_region
 from discreet.errors import ParameterError
 from discreet.fit.hmm.plain import fit_plain
 from discreet.fit.hmm.private import (
+    Ready,
     check_noise,
     check_room,
     declared_frame,
-    fit_private_points,
-    fit_private_symbols,
+    fit_private,
     hold,
 )
 from discreet.fit.hmm.request import plan
@@ -26,7 +26,6 @@ from discreet.fit.hmm.task import Payment
 from discreet.fit.hmm.words import tensors_of
 from discreet.models.hmm import HMM
 from discreet.randomness import generator
-from discreet.records.blas import single_blas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +36,8 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.request import Plan, Request
     from discreet.fit.hmm.skeleton import Skeleton
     from discreet.fit.hmm.task import Listen
-    from discreet.models.chain import Chain
 
-__all__ = ["Outcome", "covariance_shape", "run"]
+__all__ = ["Outcome", "covariance_shape", "prepare", "run"]
 
 
 @dataclass(frozen=True)
@@ -68,31 +66,22 @@ def run(
     """
     from discreet.bundle import tensor_digest
 
-    planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
-    skeleton = _skeleton(wanted, data)
-    if not wanted.plain and data.weights is not None:
-        raise ParameterError(
-            "sample_weight is for plain fits",
-            remedy="Private sequences weigh what sequences_per_person allows.",
-        )
-    region = _region(wanted, data)
-    frame = None
-    if not wanted.plain:
-        dimension = data.rows.reshape(len(data.rows), -1).shape[1]
-        check_room(wanted, dimension)
-        check_noise(wanted, planned, dimension)
-        frame = None if region is None else declared_frame(skeleton, wanted, region)
-    task = hold(wanted, data, person, region, progress) if not wanted.plain else None
-    chain = skeleton.chain(wanted.n_states, wanted.topology)
-    start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
+    if wanted.plain:
+        planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
+        ready, skeleton = None, _skeleton(wanted, data)
+        _region(wanted, data)  # a region that makes no sense is refused though nobody needs it
+    else:
+        ready = prepare(wanted, data, person=person, progress=progress)
+        planned, skeleton = ready.planned, ready.skeleton
+    plain_start = _start(wanted, data, skeleton) if wanted.plain else None
     ledger = wanted.ledger
     if ledger is not None and not isinstance(ledger, Ledger):
         ledger = Ledger.open(ledger)
     account = Account(planned.guarantee, ledger, wanted.dataset, f"fit hmm, method {_shown(wanted, planned)}")
-    if task is None:
-        assert start is not None
+    if ready is None:
+        assert plain_start is not None
         fitted = fit_plain(
-            start,
+            plain_start,
             data.shortened(wanted.max_length),
             wanted.max_iter,
             wanted.tol,
@@ -102,18 +91,40 @@ def run(
         )
         model, rounds, converged = fitted.model, fitted.rounds, fitted.converged
     else:
-        payment = Payment(account, wanted.bits, listen)
-        with single_blas():
-            if start is not None:
-                model = fit_private_symbols(task, start, planned, skeleton, payment)
-            else:
-                assert region is not None
-                model = fit_private_points(task, chain, frame, planned, skeleton, wanted, region, payment)
+        model = fit_private(ready, Payment(account, wanted.bits, listen))
         drawn = sum(event["drawn"] for event in account.receipt()["plan"])
         rounds, converged = drawn - 1, True
     account.close(tensor_digest(tensors_of(model)))
     receipt = _receipt(wanted, planned, account, rounds)
     return Outcome(model, planned.guarantee, receipt, rounds, converged)
+
+
+def prepare(
+    wanted: Request,
+    data: Sequences,
+    *,
+    person: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Ready:
+    """A private fit with everything checked that could be refused, before anything is charged or drawn."""
+    planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
+    skeleton = _skeleton(wanted, data)
+    if data.weights is not None:
+        raise ParameterError(
+            "sample_weight is for plain fits",
+            remedy="Private sequences weigh what sequences_per_person allows.",
+        )
+    region = _region(wanted, data)
+    dimension = data.rows.reshape(len(data.rows), -1).shape[1]
+    check_room(wanted, dimension)
+    check_noise(wanted, planned, dimension)
+    task = hold(wanted, data, person, region, progress)
+    chain = skeleton.chain(wanted.n_states, wanted.topology)
+    if region is None:
+        start = _start(wanted, data, skeleton)
+        return Ready(wanted, planned, task, skeleton, chain, start=start)
+    frame = declared_frame(skeleton, wanted, region)
+    return Ready(wanted, planned, task, skeleton, chain, region=region, frame=frame)
 
 
 def _shown(wanted: Request, planned: Plan) -> str:
@@ -156,8 +167,9 @@ def covariance_shape(kind: str, states: int, size: int, dimension: int) -> tuple
     }[kind]
 
 
-def _start(wanted: Request, data: Sequences, skeleton: Skeleton, chain: Chain) -> HMM:
+def _start(wanted: Request, data: Sequences, skeleton: Skeleton) -> HMM:
     """Where the fit starts; for symbols this looks at no data."""
+    chain = skeleton.chain(wanted.n_states, wanted.topology)
     if wanted.family == "categorical":
         emission: Any = start_categorical(skeleton, wanted.n_states, wanted.n_symbols, generator(wanted.bits))
     else:

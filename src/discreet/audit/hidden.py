@@ -3,8 +3,8 @@
 As for mixtures (`discreet.audit.mixture`): two worlds differ in one canary, a sequence or all sequences of a
 person; the real fit runs many times in each; every question that it asked (`fit.hmm.measure.Question`) is put
 again to both worlds without noise, so the likelihood ratio of the whole transcript is known exactly; and the
-ratios become a lower bound on epsilon. The canary says the same rare thing all the time, so that its answer is
-cut to the bound in every round.
+ratios become a lower bound on epsilon. The canary says the same rare thing all the time, so that its answer
+is cut to the bound in every round.
 
 Bugs that can be planted, each under the claim of the honest fit:
 
@@ -50,7 +50,16 @@ if TYPE_CHECKING:
     from discreet.records.engine import Engine
     from discreet.records.sequences import SequenceChunk, SequenceFunction
 
-__all__ = ["BROKEN", "BUGS", "HONEST", "Hidden", "Worlds", "audit_hidden", "hidden_request", "invent_sequences"]
+__all__ = [
+    "BROKEN",
+    "BUGS",
+    "HONEST",
+    "Hidden",
+    "Worlds",
+    "audit_hidden",
+    "hidden_request",
+    "invent_sequences",
+]
 
 BUGS = ("short noise", "no clipping", "sequences for persons", "free census")
 
@@ -182,7 +191,7 @@ def audit_hidden(
         delta=0.0 if noise == "laplace" else delta,
         noise=noise,
         n_rounds=1 if method == "moments" else n_rounds or 2,
-        sequences_per_person=1.5 if person else 1.0,
+        sequences_per_person=1.5 if unit == "person" else 1.0,
         bits=secure() if random_state is None else seeded(0),
         **more,
     )

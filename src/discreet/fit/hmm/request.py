@@ -261,7 +261,7 @@ def _delta(wanted: Request) -> float:
 def _whole(name: str, value: object, low: int, high: int = 2**62) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
         raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
-    if value > high:
+    if int(value) > high:
         raise ParameterError(f"{name} is too large", got=value, wanted=f"at most {high}")
 
 

@@ -31,7 +31,13 @@ from discreet.randomness import generator, seeded
 
 LONG = os.environ.get("DISCREET_LONG") == "1"
 REPEATS = 20 if LONG else 1
-FEW = {"moments, no clipping": 400, "score, no clipping": 60, "labelled, free census": 60}
+FEW = {
+    "iterate, short noise": 250,
+    "score, no clipping": 120,
+    "iterate, sequences for persons": 150,
+    "labelled, free census": 120,
+}
+"""Enough runs to refute the claim of one fit for each bug; the others' canaries are only weighed."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,17 +71,19 @@ def test_the_audit_of_a_fit_with_a_planted_bug_exceeds_its_claim(name: str) -> N
     for repeat in range(REPEATS):
         finding = audit_hidden(
             **BROKEN[name],
-            runs=400 if LONG else FEW.get(name, 100),
+            runs=600 if LONG else FEW.get(name, 6),
             confidence=0.99,
             random_state=1 + repeat,
         )
-        assert finding.caught, finding.words()
         assert finding.overspent
         assert finding.bug
+        if LONG or name in FEW:
+            assert finding.caught, finding.words()
 
 
 def test_every_method_and_every_bug_is_audited() -> None:
     assert {case["bug"] for case in BROKEN.values()} == set(BUGS)
+    assert {BROKEN[name]["bug"] for name in FEW} == set(BUGS)
     symbols = {case["method"] for case in HONEST.values() if case.get("family") != "gaussian"}
     assert symbols == set(METHODS)
     assert {case.get("noise", "gaussian") for case in HONEST.values()} == {"gaussian", "laplace"}

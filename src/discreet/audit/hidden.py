@@ -66,7 +66,7 @@ BUGS = ("short noise", "no clipping", "sequences for persons", "free census")
 LONGEST = 8
 """The declared longest length of invented sequences."""
 
-FREE_NOISE = 0.5
+FREE_NOISE = 0.2
 """What nobody charges in a free census, in bounds."""
 
 HONEST: dict[str, dict[str, Any]] = {

@@ -24,6 +24,7 @@ from discreet.models.gaussian import Gaussian
 from discreet.models.hmm import HMM
 from discreet.models.logits import Logits, Tables
 from discreet.models.moments import COVARIANCE_TYPES, Frame, Pairs
+from discreet.models.semiring import log_sum
 from discreet.models.sequences import pack_sequences
 from discreet.records import sequences as held
 from discreet.records.engine import LocalEngine
@@ -164,7 +165,7 @@ def asked(
 def cut_rows(lengths: np.ndarray, which: np.ndarray) -> np.ndarray:
     """The numbers of the rows of some sequences."""
     firsts = np.cumsum(lengths) - lengths
-    return np.concatenate([np.arange(firsts[one], firsts[one] + lengths[one]) for one in which])
+    return np.concatenate([firsts[one] + np.arange(int(lengths[one])) for one in which])
 
 
 def chosen(rows: Any, lengths: np.ndarray, labels: Any, which: np.ndarray) -> tuple[Any, np.ndarray, Any]:
@@ -263,6 +264,25 @@ def test_hopeless_sequences_are_walked_in_logarithms_here_too() -> None:
         reached.add((smoothed.rare is not None, bool(smoothed.shares.any())))
     assert (True, True) in reached
     assert (False, True) in reached
+
+
+@pytest.mark.parametrize("axis", [0, -2])
+def test_sums_in_logarithms_have_the_same_bits_alone_and_among_others(axis: int) -> None:
+    values = np.random.default_rng(6).normal(size=(14, 400)) * 5
+    together = log_sum(values, axis)
+    assert all((log_sum(values[:, [one]], axis)[0] == together[one]) for one in range(400))
+
+
+def test_numbers_have_the_same_exponential_wherever_they_stand() -> None:
+    """The bits rest on this, on any machine: numpy has several ways to compute it."""
+    values = -np.abs(np.random.default_rng(8).normal(size=300) * 40)
+    together = np.exp(values)
+    for size in range(1, 40):
+        for start in range(0, 300 - size, 7):
+            part = values[start : start + size]
+            assert (np.exp(part.copy()) == together[start : start + size]).all()
+            assert (np.exp(part.reshape(1, -1)) == together[start : start + size]).all()
+            assert (np.exp(part.reshape(-1, 1).copy())[:, 0] == together[start : start + size]).all()
 
 
 @pytest.mark.parametrize("labelled", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.models.gaussian import Gaussian, Lens, check_covariances, unpack_c
 from discreet.models.hmm import HMM
 from discreet.models.logits import Tables
 from discreet.models.moments import Frame
+from discreet.records.blas import single_blas
 from discreet.records.sequences import hold_sequences
 from discreet.statistic import Statistic
 
@@ -34,12 +36,39 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Payment
     from discreet.models.chain import Chain
 
-__all__ = ["check_noise", "check_room", "declared_frame", "fit_private_points", "fit_private_symbols", "hold"]
+__all__ = ["Ready", "check_noise", "check_room", "declared_frame", "fit_private", "hold"]
 
 _FITS = {"score": fit_scores, "labelled": fit_labelled, "iterate": fit_counts, "moments": fit_windows}
 _LIMIT_BYTES = 4 * 2**30
 _WALKS = 10  # arrays (states, rows) that are held for the longest sequence
 _WIDEST = 1e12  # declared variances: this times the region's, or its inverse, at most
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A private fit in which nothing can be refused any more: all that is left is to pay for it.
+
+    ``start`` is where a model of symbols starts; ``region`` and, if it was declared, ``frame`` are those of a
+    model of points.
+    """
+
+    wanted: Request
+    planned: Plan
+    task: Task
+    skeleton: Skeleton
+    chain: Chain
+    start: HMM | None = None
+    region: Region | None = None
+    frame: Frame | None = None
+
+
+def fit_private(ready: Ready, payment: Payment) -> HMM:
+    """The released model; ``payment`` has been charged for the whole plan."""
+    with single_blas():
+        if ready.start is not None:
+            return _fit_symbols(ready, ready.start, payment)
+        assert ready.region is not None
+        return _fit_points(ready, ready.region, payment)
 
 
 def check_room(wanted: Request, dimension: int) -> None:
@@ -98,38 +127,30 @@ def hold(
     )
 
 
-def fit_private_symbols(task: Task, start: HMM, planned: Plan, skeleton: Skeleton, payment: Payment) -> HMM:
+def _fit_symbols(ready: Ready, start: HMM, payment: Payment) -> HMM:
     """A model of symbols by the planned method."""
     emission = start.emission
     assert isinstance(emission, Categorical)
     tables = Tables(start.chain.start, start.chain.transition, emission.probabilities)
-    masks = [skeleton.fixed.get(name) for name in ("startprob", "transmat", "emissionprob")]
+    masks = [ready.skeleton.fixed.get(name) for name in ("startprob", "transmat", "emissionprob")]
     fixed = _line(masks, tables)
-    fit = _FITS[planned.method]
-    fitted = fit(task, tables, fixed, planned.guarantee.events, payment)
+    fit = _FITS[ready.planned.method]
+    fitted = fit(ready.task, tables, fixed, ready.planned.guarantee.events, payment)
     return HMM(fitted.chain, Categorical(fitted.emission, emission.fixed))
 
 
-def fit_private_points(
-    task: Task,
-    chain: Chain,
-    start: Frame | None,
-    planned: Plan,
-    skeleton: Skeleton,
-    wanted: Request,
-    region: Region,
-    payment: Payment,
-) -> HMM:
+def _fit_points(ready: Ready, region: Region, payment: Payment) -> HMM:
     """A model of points; the covariance floor holds in the coordinates of the data."""
+    wanted = ready.wanted
     fitted = fit_points(
-        task,
-        chain,
-        start,
-        dict(skeleton.fixed),
+        ready.task,
+        ready.chain,
+        ready.frame,
+        dict(ready.skeleton.fixed),
         wanted.covariance_type,
         max(wanted.min_covar / float(np.max(region.scale)) ** 2, 1 / _WIDEST),
         region.reach,
-        planned.guarantee.events,
+        ready.planned.guarantee.events,
         payment,
     )
     frame = fitted.frame

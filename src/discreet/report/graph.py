@@ -215,8 +215,9 @@ def _draw_bars(figure: Figure, paper: HMMPaper, colours: Colours) -> None:
         step = max(1, math.ceil(len(row) / 8))
         ticks = np.arange(0, len(row), step)
         names = [plain(paper.name(int(tick)), 10) for tick in ticks]
-        turn = {"rotation": 30, "ha": "right"} if sum(map(len, names)) > 60 / across else {}
-        axes.set_xticks(ticks, names, **turn)
+        turn: dict[str, Any] = {"rotation": 30, "ha": "right"} if sum(map(len, names)) > 60 / across else {}
+        axes.set_xticks(ticks)
+        axes.set_xticklabels(names, **turn)
         axes.tick_params(axis="x", length=0)
 
 

@@ -17,6 +17,7 @@ from discreet.cli import app
 COMMANDS = (
     ("demo",),
     ("fit", "mixture"),
+    ("fit", "hmm"),
     ("show",),
     ("ledger", "new"),
     ("ledger", "show"),
@@ -165,6 +166,9 @@ def test_what_is_not_private_says_so(rows, option):
         (2, "DataError", ("fit", "mixture", "no.csv", "--components", 1, "--epsilon", 1)),
         (2, "ParameterError", ("fit", "mixture", "no.csv", "--components", 1)),
         (2, "ParameterError", ("fit", "mixture", "--plan", "no.toml")),
+        (2, "DataError", ("fit", "hmm", "no.csv", "--states", 2, "--symbols", 2, "--epsilon", 1)),
+        (2, "ParameterError", ("fit", "hmm", "no.csv", "--states", 2, "--epsilon", 1)),
+        (2, "ParameterError", ("fit", "hmm", "no.csv", "--symbols", 2, "--epsilon", 1)),
         (2, "ParameterError", ("ledger", "new", "l", "--dataset", "a", "--epsilon", -1, "--delta", 0)),
         (2, "ParameterError", ("audit", "game", "--epsilon", 0)),
         (2, "DataError", ("prep", "no.csv", "--person", "a", "--out", "b")),

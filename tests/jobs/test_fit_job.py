@@ -123,7 +123,7 @@ def test_a_picture_that_fails_does_not_lose_the_result(rows, monkeypatch):
     def fail(paper):
         raise OSError("no fonts")
 
-    monkeypatch.setattr("discreet.jobs.mixture.write_page", fail)
+    monkeypatch.setattr("discreet.jobs.result.write_page", fail)
     with pytest.raises(OSError, match="no fonts"):
         fit_mixture(plan(rows))
     assert GaussianMixture.load(rows.parent / "out").means_.shape == (2, 2)

@@ -14,10 +14,11 @@ from discreet.models.mixture import Mixture
 from discreet.report.beside import Panel, draw_beside
 from discreet.report.canvas import DAY, NIGHT, make_figure
 from discreet.report.draw import draw_mixture, draw_pair, marginal, window
-from discreet.report.paper import Paper, number
+from discreet.report.mixture import MixturePaper
+from discreet.report.paper import number
 
 
-def paper(columns=("x", "y"), region=None, components=3, seed=0) -> Paper:
+def paper(columns=("x", "y"), region=None, components=3, seed=0) -> MixturePaper:
     draw = np.random.default_rng(seed)
     d = len(columns)
     roots = draw.normal(size=(components, d, d)) * 0.3 + np.eye(d) * 0.3
@@ -27,7 +28,20 @@ def paper(columns=("x", "y"), region=None, components=3, seed=0) -> Paper:
         roots @ roots.transpose(0, 2, 1),
     )
     promise = Guarantee(math.inf, 0.0, "row", (), "nobody", (), ("the region of the data",))
-    return Paper(columns, mixture, region or Box((-5.0,) * d, (5.0,) * d), promise, {}, "", (), "")
+    return told(columns, mixture, region or Box((-5.0,) * d, (5.0,) * d), promise)
+
+
+def told(columns, mixture, region, guarantee) -> MixturePaper:
+    return MixturePaper(
+        columns=columns,
+        mixture=mixture,
+        region=region,
+        guarantee=guarantee,
+        receipt={},
+        digest="",
+        bought=(),
+        sentence="",
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
@@ -81,7 +95,7 @@ def test_a_map_has_the_aspect_of_its_latitude():
     region = Box((59.9, 10.0), (60.1, 10.4))
     mixture = Mixture(np.ones(1), np.array([[60.0, 10.2]]), np.array([np.eye(2) * 1e-4]))
     plain = paper(("lat", "lon"), region)
-    here = Paper(("lat", "lon"), mixture, region, plain.guarantee, {}, "", (), "")
+    here = told(("lat", "lon"), mixture, region, plain.guarantee)
     axes = make_figure(4, 4, DAY).add_subplot(1, 1, 1)
     draw_pair(axes, here, (1, 0), DAY)
     assert axes.get_aspect() == pytest.approx(2.0, rel=1e-3)

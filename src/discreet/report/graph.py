@@ -26,6 +26,7 @@ LEAST = 0.02
 """Steps that are rarer are not drawn."""
 
 _MOST_NODES = 10
+_MOST_STEPS = 3
 _MOST_BARS = 40
 _MOST_SYMBOLS = 80
 _NODE = 0.17
@@ -45,19 +46,21 @@ def draw_hmm(paper: HMMPaper, colours: Colours = DAY) -> bytes:
         draw_states(axes, paper, colours)
     else:
         _shade(axes, paper.transition, colours, "to state", "from state")
+        _write(axes, paper.transition if paper.states <= _MOST_NODES else paper.transition[:0], colours)
     _draw_emissions(lower, paper, colours)
     return to_png(figure)
 
 
 def is_graph(paper: HMMPaper) -> bool:
-    """Whether the states are few enough for a graph; a map of the transitions stands in otherwise."""
-    return paper.states <= _MOST_NODES
+    """Whether states and steps are few enough for a graph; a map of the transitions stands in otherwise."""
+    steps = int((paper.transition >= LEAST).sum() - (np.diag(paper.transition) >= LEAST).sum())
+    return paper.states <= _MOST_NODES and steps <= _MOST_STEPS * paper.states
 
 
 def is_grid(paper: HMMPaper) -> bool:
     """Whether symbols are drawn as bars, state by state; a map stands in otherwise."""
     probabilities = paper.probabilities
-    return probabilities is not None and is_graph(paper) and probabilities.shape[1] <= _MOST_BARS
+    return probabilities is not None and paper.states <= _MOST_NODES and probabilities.shape[1] <= _MOST_BARS
 
 
 def likeliest(paper: HMMPaper) -> NDArray[np.intp]:
@@ -84,6 +87,8 @@ def draw_states(axes: Axes, paper: HMMPaper, colours: Colours) -> None:
             color=colours.ink
         )
     low, high = places.min(axis=0) - 0.62, places.max(axis=0) + 0.62
+    if len(set(places[:, 1])) == 1:  # on a line, nothing but jumps lies below
+        low[1] = places[0, 1] - (0.62 if paper.states > 2 else 0.42)
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_aspect("equal")
@@ -124,14 +129,14 @@ def _arrow(
         "alpha": 0.35 + 0.55 * probability,
         "zorder": 2,
     }
-    head = f"-|>,head_length={3 + 2 * probability:.2f},head_width={1.6 + probability:.2f}"
+    head = f"-|>,head_length={1.7 + 1.3 * probability:.2f},head_width={0.8 + 0.7 * probability:.2f}"
     if i == j:
         flat = len(places) <= 2 or line
         out = np.array([0.0, 1.0]) if flat else places[i] - centre
         out = out / max(float(np.hypot(*out)), 1e-9)
         side = np.array([-out[1], out[0]])
-        begin, end = (places[i] + _NODE * (0.8 * out + turn * 0.6 * side) for turn in (1, -1))
-        bend: Any = "arc3,rad=-1.7"
+        begin, end = (places[i] + _NODE * (0.82 * out + turn * 0.62 * side) for turn in (1, -1))
+        bend: Any = "arc3,rad=-2.1"
         label = places[i] + out * (_NODE + 0.29)
     else:
         way = places[j] - places[i]
@@ -209,7 +214,10 @@ def _draw_bars(figure: Figure, paper: HMMPaper, colours: Colours) -> None:
         axes.set_xlim(-0.6, len(row) - 0.4)
         step = max(1, math.ceil(len(row) / 8))
         ticks = np.arange(0, len(row), step)
-        axes.set_xticks(ticks, [plain(paper.name(int(tick)), 8) for tick in ticks])
+        names = [plain(paper.name(int(tick)), 10) for tick in ticks]
+        turn: dict[str, Any] = {"rotation": 30, "ha": "right"} if sum(map(len, names)) > 60 / across else {}
+        axes.set_xticks(ticks)
+        axes.set_xticklabels(names, **turn)
         axes.tick_params(axis="x", length=0)
 
 
@@ -230,9 +238,19 @@ def _shade(axes: Axes, values: NDArray[np.float64], colours: Colours, across: st
     trim(axes, colours)
 
 
+def _write(axes: Axes, values: NDArray[np.float64], colours: Colours) -> None:
+    """The probabilities themselves, where there is room for them."""
+    from matplotlib.patheffects import withStroke
+
+    for (row, column), value in np.ndenumerate(values):
+        text = axes.text(column, row, _percent(float(value)), ha="center", va="center", fontsize=7.5)
+        text.set(color=colours.ink)
+        text.set_path_effects([withStroke(linewidth=2, foreground=colours.paper, alpha=0.8)])
+
+
 def _heights(paper: HMMPaper) -> tuple[float, float]:
     """Of the states, and of what they emit."""
-    states = 1.9 if paper.states <= 2 or (paper.forward and is_graph(paper)) else 3.9
+    states = 1.7 if paper.states <= 2 or (paper.forward and is_graph(paper)) else 3.6
     if paper.places is not None:
         return states, 3.0 if len(paper.columns) == 1 else 2.7 if len(paper.places.pairs) > 1 else 4.6
     if is_grid(paper):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["face_hmm"]
 
-_NAMED = 5
+_NAMED = 3
 
 
 def face_hmm(paper: HMMPaper) -> Face:

@@ -147,7 +147,7 @@ def plan(wanted: Request, *, labelled: bool = False, by_person: bool = False) ->
         delta=wanted.delta or 0.0,
         unit="person" if by_person else "sequence",
         events=events,
-        trusts="whoever runs the fit, who sees the sequences; nobody who only sees the result",
+        trusts=_trusted(wanted),
         reveals=(_REVEALED[method] if events else "the exact model fitted to the sequences",),
         declared=_declared(wanted),
         seeded=wanted.bits.seeded and not wanted.plain,
@@ -164,6 +164,14 @@ _REVEALED = {
     "iterate": "start, transition and emission parameters, computed from noisy sums alone",
     "moments": "how often each short window of symbols occurs, with noise, and the model computed from that",
 }
+
+
+def _trusted(wanted: Request) -> str:
+    curator = "whoever runs the fit, who sees the sequences"
+    if wanted.plain or wanted.bits.seeded:
+        knowing = "" if wanted.plain else " and may guess the seed"
+        return f"{curator}; and everybody who sees the result{knowing}"
+    return f"{curator}; nobody who only sees the result"
 
 
 def _method(wanted: Request, labelled: bool) -> tuple[str, bool]:

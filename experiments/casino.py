@@ -124,7 +124,7 @@ class Judge:
         )
 
     def similarity(self, model: HMM) -> float:
-        """The share of rows with the same state on the best path, under the best naming of states, percent."""
+        """The percentage of rows with the same state on the best path, under the best naming of states."""
         table = np.zeros((self.states, self.states))
         np.add.at(table, (self.path, ask.paths(model, self.throws)[1]), 1.0)
         named = range(self.states)

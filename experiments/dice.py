@@ -1,8 +1,8 @@
-"""Figures 5 to 12 of paper 000: its two published variants, and the methods that are private, on the same axes.
+"""Figures 5 to 12 of paper 000: its two published variants, and the methods that are private, on one axis.
 
-"Noise at the end" is not differentially private at any stated epsilon (`experiments.dice_violation` measures by
-how much); "noise every time" spends more than the epsilon on the axis (`experiments.unsound` says where). The
-private methods are those of `CategoricalHMM`, at the epsilon of the axis and delta 1e-6.
+"Noise at the end" is not differentially private at the epsilon of the axis (`experiments.dice_violation`
+measures by how much); "noise every time" spends more than it (`experiments.unsound` says where). The private
+methods are those of `CategoricalHMM`, at the epsilon of the axis and delta 1e-6.
 
 Similarity is that to plain training from the same start on the same sequences, the paper's only measure.
 Beside it stands what one actually wants: the likelihood of sequences that no model has seen.
@@ -40,10 +40,11 @@ STYLES = {
 Key = tuple[int, int, int, str, float]
 Found = dict[Key, list[tuple[float, float]]]
 NOTE = (
-    "Dice models of paper 000, {rounds} rounds of plain training, skeleton 0.7 truth and 0.3 random, mean over "
-    "L = 10, 20, 30, D = 100, 200, 300 and {runs} runs each (moments: L = 20, fewer runs; see dice_cells). "
-    "Similarity to plain training on fresh sequences under the best naming of states, percent; excess "
-    "held-out log-likelihood a symbol against plain training, nats. score, iterate, moments: delta 1e-6."
+    "Dice models of paper 000, {rounds} rounds of plain training, skeleton 0.7 truth and 0.3 random, "
+    "mean over L = 10, 20, 30, D = 100, 200, 300 and {runs} runs each (moments: L = 20 alone, fewer "
+    "runs; see dice_cells). Similarity to plain training on fresh sequences under the best naming of "
+    "states, percent; excess held-out log-likelihood a symbol against plain training, nats. score, "
+    "iterate, moments: delta 1e-6."
 )
 
 

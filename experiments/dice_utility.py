@@ -22,9 +22,10 @@ EPSILONS = (0.1, 0.5, 1.0, 4.0)
 BUDGET_SIZE = 3000
 Values = dict[tuple[Any, ...], list[dict[str, float]]]
 NOTE = (
-    "Dice models, L = {length}, delta {delta:g}. Similarity to plain training: share of equal states on best "
-    "paths of {fresh} fresh sequences under the best naming of states, percent, to 80 rounds and to 1,000. "
-    "Excess: held-out log-likelihood a symbol lost against plain training, in nats. Means of {runs} runs."
+    "Dice models, L = {length}, delta {delta:g}. Similarity to plain training: share of equal states on"
+    " best paths of {fresh} fresh sequences under the best naming of states, percent, to 80 rounds and "
+    "to 1,000. Excess: held-out log-likelihood a symbol lost against plain training, in nats. Means of "
+    "{runs} runs."
 )
 
 

@@ -30,10 +30,11 @@ SETTINGS = (
 )
 NEIGHBOURS, SEEDS = 48, 3
 NOTE = (
-    "Paper 000 with noise at the end: L1 change of the counts of the last round, in units of L, when one "
-    "sequence is left out (claimed: at most 1 for each table) or replaced by one face throughout (claimed: at "
-    "most 2). Largest and mean over neighbours of several data sets; lower bounds of the sensitivity. With "
-    "the published noise, epsilon 1 is at least the largest of these."
+    "Paper 000 with noise at the end: L1 change of the counts of the last round, in units of L, when "
+    "one sequence is left out (claimed: at most 1 for each table) or replaced by one face throughout "
+    "(claimed: at most 2). Largest and mean over neighbours of several data sets: lower bounds of the "
+    "sensitivity. Counts with the noise of epsilon 1 have a privacy loss up to these figures, for each "
+    "of the two tables."
 )
 
 

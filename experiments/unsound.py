@@ -9,7 +9,7 @@ sequences of length L. L bounds what one sequence changes in either table *for f
 * With noise in every round, epsilon / rounds each, the sensitivity holds, but two tables of epsilon each are
   released, the start distribution is released without noise, and when to stop is decided by the data.
 
-Counts below one are set to one, and rows renormalised: the paper does not say what it does with negative ones.
+Counts below one are set to one and rows renormalised: the paper is silent about negative counts.
 """
 
 from __future__ import annotations

@@ -174,6 +174,6 @@ def _draw(rows: list[dict[str, Any]]) -> None:
     axes.set_ylabel("recognised, percent")
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    axes.legend(frameon=False, fontsize=8, loc="center right")
     OUT.mkdir(parents=True, exist_ok=True)
     figure.savefig(OUT / "private_digits.png", dpi=140)

@@ -8,7 +8,7 @@ import time
 
 from experiments.places import OUT, data_folder
 
-NAMES = ("lifesci", "gowalla")
+NAMES = ("lifesci", "gowalla", "release")
 
 
 def main() -> None:

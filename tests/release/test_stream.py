@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 import pytest
+from small_worlds import walk
 
 from conftest import LONG
 from discreet.errors import BundleError, ExposedError, ParameterError, RequestError, StateError
 from discreet.randomness import seeded
 from discreet.release import Crowd, Map, Policy, Stream
-from small_worlds import walk
 
 STEPS = 300 if LONG else 40
 

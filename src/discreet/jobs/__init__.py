@@ -16,15 +16,20 @@ if TYPE_CHECKING:
     from discreet.jobs.mixture import Result, fit_mixture
     from discreet.jobs.plan import FitMixture, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
+    from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.show import Shown, show_bundle
 
 __all__ = [
     "Demo",
+    "Explained",
     "FitMixture",
     "Preview",
+    "Released",
     "Result",
     "Shown",
+    "explain_release",
     "fit_mixture",
+    "learn_map",
     "make_plan",
     "new_budget",
     "open_ledger",
@@ -33,6 +38,7 @@ __all__ = [
     "preview",
     "read_plan",
     "run_demo",
+    "run_release",
     "show_bundle",
 ]
 
@@ -50,6 +56,11 @@ _HOMES = {
     "prepare_people": "prep",
     "Preview": "forecast",
     "preview": "forecast",
+    "Explained": "release",
+    "Released": "release",
+    "explain_release": "release",
+    "learn_map": "release",
+    "run_release": "release",
     "Shown": "show",
     "show_bundle": "show",
 }

@@ -1,9 +1,9 @@
 """What everybody believes about a state after a release: Bayes' rule with exactly the law of the noise.
 
-With the lattice law, P[z | s] is proportional to exp(-(epsilon / m) ceil(m ||z - f(s)||_K)) on the lattice, with
-a normaliser that is the same for every s. Exponents are shifted by the smallest among the possible states before
-they are exponentiated, so that no release is too far out for doubles. A possible state whose prior has become
-smaller than 1e-300 counts as that: doubles forget it, the model does not.
+With the lattice law, P[z | s] is proportional to exp(-(epsilon / m) ceil(m ||z - f(s)||_K)) on the lattice,
+with a normaliser that is the same for every s. Exponents are shifted by the smallest among the possible
+states before they are exponentiated, so that no release is too far out for doubles. A possible state whose
+prior has become smaller than 1e-300 counts as that: doubles forget it, the model does not.
 
 People are handled in blocks whose tables fit into the cache.
 """

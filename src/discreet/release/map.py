@@ -28,6 +28,7 @@ __all__ = ["Map"]
 
 _SCHEMA = 1
 _TOLERANCE = 1e-6
+_ROUNDING = 1e-12  # closer than that to one, probabilities are left as they are, so that files come back
 
 
 class Map:
@@ -150,6 +151,17 @@ class Map:
             )
         return states
 
+    def nearest(self, lat: ArrayLike, lon: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The state nearest to each place, and whether the place lies in it."""
+        from scipy.spatial import KDTree
+
+        states = self.cells(lat, lon, outside="mark")
+        known = states >= 0
+        if self.grid is not None and not known.all():
+            east, north = self.grid.project(np.asarray(lat)[~known], np.asarray(lon)[~known])
+            states[~known] = KDTree(self.points).query(np.stack([east, north], axis=1))[1]
+        return states, known
+
     def degrees(self, points: ArrayLike) -> NDArray[np.float64]:
         """Latitude and longitude of points in metres."""
         if self.grid is None:
@@ -243,7 +255,7 @@ def check_belief(values: ArrayLike, size: int, name: str) -> NDArray[np.float64]
         raise ParameterError(
             f"{name} is not a distribution", wanted="probabilities, none negative, that sum to one"
         )
-    return belief / belief.sum()
+    return belief if abs(belief.sum() - 1) <= _ROUNDING else belief / belief.sum()
 
 
 def write_json(place: Path, plain: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -40,9 +40,9 @@ _LAWS = {"lattice": LatticeNoise, "continuous": ContinuousNoise}
 class Scene:
     """One step of one question, as everybody sees it.
 
-    ``possible`` marks the constraint set C. ``body`` is the hull after repair and ``base`` before. ``degrees``
-    is the degree of protection of each possible state after repair (0 elsewhere). ``exposed`` lists the states
-    that were exposed before, ``repaired`` the edges that were added.
+    ``possible`` marks the constraint set C. ``body`` is the hull after repair and ``base`` before.
+    ``degrees`` is the degree of protection of each possible state after repair (0 elsewhere). ``exposed``
+    lists the states that were exposed before, ``repaired`` the edges that were added.
     """
 
     query: Query
@@ -184,10 +184,10 @@ class Question:
                 remedy='Use repair="area", or a policy with more edges.',
             )
         places = {state: place for place, state in enumerate(inside.tolist())}
-        rule = self.repair if isinstance(self.repair, str) else _renamed(self.repair, places)
         units, answers = self.query.units[inside], self.query.answers[inside]
         repairer = Repairer(units, answers, base, self._sensitivity.hull)
-        found = repairer.repair([places[state] for state in exposed.tolist()], rule)
+        rule = self.repair if isinstance(self.repair, str) else _renamed(self.repair, places)
+        found = repairer.repair([places[state] for state in exposed.tolist()], cast("Any", rule))
         if not found:
             raise ExposedError("no repair edge is named for the exposed states", remedy='Use repair="area".')
         return tuple((int(inside[i]), int(inside[j])) for i, j in found.items())

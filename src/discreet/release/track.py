@@ -29,7 +29,9 @@ __all__ = ["Smoothed", "best_path", "likelihoods", "smooth"]
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Logarithms of beliefs about each step, (steps, states): before its release, right after it, and at the end."""
+    """Logarithms of beliefs about each step, (steps, states): before its release, right after it, and at the
+    end.
+    """
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Explained",
     "Released",
+    "Shown",
     "box_of",
     "explain_release",
     "learn_map",

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.accounting.event import check_number
 from discreet.errors import ParameterError
-from discreet.release.map import read_json, write_json
+from discreet.release.store import read_json, write_json
 
 if TYPE_CHECKING:
     import os

@@ -101,6 +101,17 @@ class Scene:
         return float(np.sqrt(expected_squared_error(self.body, self.noise.epsilon) * moment / trace))
 
     @cached_property
+    def spread(self) -> float:
+        """How many hulls the two possible answers lie apart that lie farthest apart.
+
+        Epsilon times this bounds what a release says about *any* two possible states (theorem 6.3).
+        """
+        if not self.body.span.whole:
+            return float(self.body.gauge(_widest(self.query.units[self.possible])).max())
+        values = self.projected[:, self.possible]
+        return float((np.ptp(values, axis=1) / self.body.offsets).max())
+
+    @cached_property
     def projected(self) -> NDArray[np.float64]:
         """The inequalities of the body at the answer of every state."""
         return self.body.project(self.query.units)
@@ -207,6 +218,11 @@ class Question:
     ) -> Scene:
         noise = _LAWS[self.noise](body, self.epsilon)
         return Scene(self.query, possible.copy(), base, body, noise, degrees, exposed, edges)
+
+
+def _widest(units: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All differences from the first answer: off the span of a flat hull they are infinitely far."""
+    return units - units[0]
 
 
 def _renamed(edges: Mapping[int, int], places: Mapping[int, int]) -> dict[int, int]:

@@ -28,6 +28,7 @@ from experiments.places import OUT, write_table
 
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0)
 DELTA = 0.01
+QUICK, FULL = (6, 30), (12, 60)  # trips, and steps of each
 NOTE = (
     "Radius and transition policies (DPHMM) against delta-location sets (DPLS, delta 0.01), mean over "
     "held-out trips. "
@@ -120,7 +121,7 @@ def _run_place(folder: Path, place: Place, quick: bool) -> tuple[list[dict[str, 
         table.filter(pa.compute.invert(mine)),
         cell=place.cell, box=place.box, public=True, step=place.step, reach=place.reach,
     )  # fmt: skip
-    trips = _trips(table.filter(mine), world, place, 6 if quick else 12, 30 if quick else 60)
+    trips = _trips(table.filter(mine), world, place, *(QUICK if quick else FULL))
     settings: list[tuple[str, float, float]] = []
     for epsilon in (0.5, 2.0) if quick else EPSILONS:
         settings += [

@@ -92,28 +92,25 @@ def test_release_compares_policies_on_invented_walks(tmp_path: Path, monkeypatch
 
     draw = np.random.default_rng(1)
     (tmp_path / "location").mkdir()
-    for place in release.PLACES:
-        south, north, west, east = place.box
+    for data in release.PLACES:
+        south, north, west, east = data.box
         middle = np.array([(south + north) / 2, (west + east) / 2])
         size = np.array([north - south, east - west]) / 2
         steps = draw.normal(0, 0.03, (30, 80, 2)).cumsum(axis=1)
-        places = middle + np.clip(steps, -0.9, 0.9) * size
+        spots = middle + np.clip(steps, -0.9, 0.9) * size
         table = pa.table(
             {
                 "user": np.repeat(np.arange(30), 80),
                 "time": np.tile(np.arange(80) * 60.0, 30),
-                "lat": places[..., 0].reshape(-1),
-                "lon": places[..., 1].reshape(-1),
+                "lat": spots[..., 0].reshape(-1),
+                "lon": spots[..., 1].reshape(-1),
             }
         )
-        pq.write_table(table, tmp_path / "location" / place.file)
-    for module in (places_module(), release):
+        pq.write_table(table, tmp_path / "location" / data.file)
+    for module in (places, release):
         monkeypatch.setattr(module, "OUT", tmp_path / "out")
+    monkeypatch.setattr(release, "QUICK", (2, 6))
     text = release.run(tmp_path, quick=True)
     assert "DPHMM radius" in text and "DPLS" in text and "nan" not in text
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"release.json", "release_fair.json", "release_time.png", "release_settings.png"} <= written
-
-
-def places_module():
-    return places

@@ -273,6 +273,7 @@ class Crowd:
             joined="; and ".join(self.policy.words) or "no states",
             cut=self.cut,
             delta=self.delta,
+            outside=self.outside,
             exact_noise=noise == "lattice",
             seeded=self._bits.seeded,
             map_is=how,

@@ -24,6 +24,7 @@ class Promise:
     joined: str
     cut: float
     delta: float
+    outside: str
     exact_noise: bool
     seeded: bool
     map_is: str
@@ -85,7 +86,13 @@ class Promise:
                 f"states with probability above {self.cut:g} given everything released before. Elsewhere the "
                 "nearest of them is released instead; such a state is only as hidden as its stand-in."
             )
-        return "every state that the map allows given everything released before."
+        allowed = "every state that the map allows given everything released before."
+        if self.outside == "nearest":
+            allowed += (
+                " If the map is wrong about the true state, the nearest possible one is released instead; that "
+                "state is only as hidden as its stand-in."
+            )
+        return allowed
 
     def _failing(self) -> str:
         reasons = [

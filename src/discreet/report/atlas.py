@@ -108,12 +108,13 @@ ATLAS = r"""
     var n = story.steps.length, wide = paper.wide - left - right;
     var X = function (s) { return left + (n > 1 ? s / (n - 1) : 0.5) * wide; };
     pen.font = "12px system-ui, sans-serif";
-    var panel = function (row, name, series, dots, dashed) {
+    var panel = function (row, name, series, dots, dashed, cap) {
       var top = 16 + row * (tall + 12), all = [];
       series.forEach(function (one) { all = all.concat(one.values); });
       if (dots) all = all.concat(dots);
       if (dashed) all.push(dashed);
       var most = Math.max.apply(null, all.filter(isFinite)) * 1.08 || 1;
+      if (cap) most = Math.min(most, cap);
       var Y = function (v) { return top + tall - 6 - Math.min(1, v / most) * (tall - 22); };
       pen.fillStyle = ink; pen.textAlign = "left"; pen.fillText(name, left, top + 4);
       pen.strokeStyle = soft; pen.lineWidth = 1; pen.beginPath();
@@ -137,9 +138,9 @@ ATLAS = r"""
     panel(0, "expected error", [{ values: of("error"), stroke: "#2b8b93" }], owner && owner.error);
     panel(1, "protection: least and typical", [{ values: of("least"), stroke: "#8a80d8" },
       { values: of("typical"), stroke: "#463c96" }], owner && owner.protection);
-    panel(2, "log-odds of joined states: by the release at most, and in the end where people probably were", [
+    panel(2, "log-odds of joined states, cut off at 16 epsilon: by the release at most, and in the end where people probably were", [
       { values: story.steps.map(function (s) { return s.leak[0]; }), stroke: "#2b8b93" },
-      { values: story.steps.map(function (s) { return s.leak[1]; }), stroke: "#c2571a" }], null, story.steps[0].leak[2]);
+      { values: story.steps.map(function (s) { return s.leak[1]; }), stroke: "#c2571a" }], null, story.steps[0].leak[2], 16 * story.steps[0].leak[2]);
   };
   var short = function (v) {
     if (v >= 1e6) return (v / 1e6).toPrecision(3) + "M";

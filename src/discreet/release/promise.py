@@ -89,7 +89,8 @@ class Promise:
         allowed = "every state that the map allows given everything released before."
         if self.outside == "nearest":
             allowed += (
-                " If the map is wrong about the true state, the nearest possible one is released instead; that "
+                " If the map is wrong about the true state, the nearest possible one is released instead; "
+                "that "
                 "state is only as hidden as its stand-in."
             )
         return allowed

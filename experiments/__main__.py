@@ -8,7 +8,7 @@ import time
 
 from experiments.places import OUT, data_folder
 
-NAMES = ("lifesci", "gowalla", "release")
+NAMES = ("lifesci", "gowalla", "digits", "release")
 
 
 def main() -> None:

@@ -3,6 +3,9 @@
 Every speaker was recorded in one session with one microphone: what tells speakers apart here is partly the
 room. The official test set, takes 0 to 4 of each digit and speaker, has all speakers in the training set;
 leaving one speaker out is the harder and more honest question.
+
+The experiment trains one hidden Markov model a digit, five states from left to right, ten rounds, and takes
+the digit whose model makes a recording most likely.
 """
 
 from __future__ import annotations
@@ -11,17 +14,20 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.fit import GaussianHMM
 from discreet.speech import Normalise, cepstra, read_sound
-from experiments.places import data_folder
+from experiments.places import data_folder, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Digits", "Fold", "read_digits", "read_recordings"]
+__all__ = ["Digits", "Fold", "read_digits", "read_recordings", "run"]
+
+STATES, ROUNDS, FLOOR = 5, 10, 1e-2
 
 
 @dataclass(frozen=True)
@@ -91,3 +97,43 @@ def read_recordings(folder: Path, name: str = "fsdd") -> tuple[list[dict[str, st
         rows = list(csv.DictReader(file))
     whole = {file: read_sound(home / file)[0] for file in sorted({row["file"] for row in rows})}
     return rows, [whole[row["file"]][int(row["start"]) :][: int(row["frames"])] for row in rows]
+
+
+def run(folder: Path, quick: bool) -> str:
+    """Accuracy of plain models on the official split and leaving one speaker out; quick: the former only."""
+    digits = read_digits(folder)
+    folds = [digits.official] if quick else [digits.official, *digits.leave_one_speaker_out]
+    rows = [_row(digits, folds, kind) for kind in ("diag", "full")]
+    note = (
+        "Spoken digits (FSDD), plain hidden Markov models of 39 normalised cepstra: percent of recordings "
+        f"recognised. {STATES} states from left to right, {ROUNDS} rounds, variances of at least {FLOOR:g}."
+    )
+    return write_table("digits", rows, note)
+
+
+def _row(digits: Digits, folds: list[Fold], kind: str) -> dict[str, Any]:
+    right = {fold.name: _recognise(digits, fold, kind) == digits.digits[fold.test] for fold in folds}
+    shares = {name: 100 * float(correct.mean()) for name, correct in right.items()}
+    row: dict[str, Any] = {"covariances": kind, "official": shares.pop("official")}
+    if shares:
+        left_out = [correct for name, correct in right.items() if name != "official"]
+        row["one speaker left out"] = 100 * float(np.concatenate(left_out).mean())
+    return row | shares
+
+
+def _recognise(digits: Digits, fold: Fold, kind: str) -> np.ndarray:
+    """The most likely digit of each test recording."""
+    spoken = digits.of(fold.test)
+    scores = []
+    for digit in range(10):
+        model = GaussianHMM(
+            STATES,
+            epsilon=float("inf"),
+            covariance_type=kind,
+            topology="left-right",
+            min_covar=FLOOR,
+            max_iter=ROUNDS,
+            tol=0,
+        )
+        scores.append(model.fit(digits.of(fold.train, digit)).scores(spoken))
+    return np.argmax(scores, axis=0)

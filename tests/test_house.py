@@ -120,6 +120,24 @@ def test_every_module_that_documents_name_exists() -> None:
             assert (ROOT / name).exists(), f"{name_of(path)} mentions {name}"
 
 
+def test_every_room_that_the_source_names_exists() -> None:
+    """`fit.mixture.kernel` or `gaussian.pure_mu` in a docstring: a file, and a name in it if one follows."""
+    files = [path for path in tracked() if path.suffix == ".py" and "src" in path.parts]
+    texts = {path: path.read_text() for path in files}
+    source = ROOT / "src" / "discreet"
+    rooms = {path.relative_to(source).parts[0] for path in files if path.parent != source}
+    for path, text in texts.items():
+        for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text):
+            first, *rest = name.split(".")
+            place = source / "/".join([first, *rest])
+            if first in rooms:
+                found = place.is_dir() or place.with_suffix(".py").exists()
+            else:
+                same = [other for home, other in texts.items() if home.stem == first]
+                found = not same or any(re.search(rf"\b{rest[-1]}\b", other) for other in same)
+            assert found, f"{name_of(path)} names {name}"
+
+
 def test_no_path_of_a_machine_and_no_registry_is_committed() -> None:
     hosts = re.compile(r"files\.pythonhosted|pypi\.org|index-url|find-links|registry\.npmjs")
     places = re.compile("/" + "work/|/" + r"home/[a-z]+/|/" + "root/")

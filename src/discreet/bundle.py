@@ -55,10 +55,14 @@ def check_place(path: str | Path) -> Path:
     """Refuse a place where a result could not be written; to be asked before anything is spent."""
     target = _place(path)
     above = next(folder for folder in target.parents if folder.exists())
-    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+    trial = above / f".{target.name}.{uuid.uuid4().hex}"
+    try:  # asking for permission is not enough: some file systems grant it and refuse all the same
+        trial.mkdir()
+        trial.rmdir()
+    except OSError:
         raise BundleError(
             "the place for the result cannot be written", got=str(target), wanted="a folder you may write to"
-        )
+        ) from None
     return target
 
 
@@ -104,13 +108,13 @@ def save_bundle(path: str | Path, bundle: Bundle) -> Path:
 
 def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
     """Read a folder back, refusing one that is damaged, altered or of another schema."""
-    from safetensors.numpy import load
-
     folder = Path(path)
+    card = folder / _CARD
     try:
         model = json.loads((folder / _MODEL).read_text())
         blob = (folder / _TENSORS).read_bytes()
         receipt = json.loads((folder / _RECEIPT).read_text())
+        words = printable(card.read_text()) if card.exists() else ""
     except FileNotFoundError as error:
         name = Path(str(error.filename)).name
         raise BundleError(f"this is not a released model: {name} is missing", got=str(folder)) from None
@@ -129,11 +133,11 @@ def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
             "the receipt is not that of this model",
             remedy="The folder was put together from several results.",
         )
-    if kind is not None and model.get("kind") != kind:
-        raise BundleError("the released model is of another kind", got=model.get("kind"), wanted=kind)
-    card = folder / _CARD
-    words = printable(card.read_text()) if card.exists() else ""
-    return Bundle(model["kind"], load(blob), _printable(model), _printable(receipt), words)
+    if not isinstance(model.get("kind"), str) or kind not in (None, model["kind"]):
+        raise BundleError(
+            "the released model is of another kind", got=model.get("kind"), wanted=kind or "a name"
+        )
+    return Bundle(model["kind"], _deserialise(blob), _printable(model), _printable(receipt), words)
 
 
 def printable(text: str) -> str:
@@ -156,6 +160,21 @@ def _serialise(tensors: Mapping[str, NDArray[np.float64]]) -> bytes:
     from safetensors.numpy import save
 
     return save({name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)})
+
+
+def _deserialise(blob: bytes) -> dict[str, NDArray[np.float64]]:
+    """The tensors of a file that may come from strangers: plain float64 numbers, or nothing."""
+    import numpy as np
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        tensors = load(blob)
+    except (SafetensorError, KeyError, ValueError):
+        raise BundleError("the tensors of the released model cannot be read") from None
+    if not all(tensor.dtype == np.float64 and np.isfinite(tensor).all() for tensor in tensors.values()):
+        raise BundleError("the tensors of the released model are not made of 64-bit numbers")
+    return tensors
 
 
 def _json(value: Any) -> bytes:

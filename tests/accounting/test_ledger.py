@@ -148,7 +148,7 @@ def test_rows_and_persons_of_one_data_set_are_counted_apart(ledger: Ledger) -> N
     ledger.spend("city", gaussian_promise(1.0, 1e-5), "rows")
     assert ledger.left("city", "row").share > 0.999
     assert ledger.left("city", "person").share == 0.0
-    with pytest.raises(ParameterError, match="per row and one per person"):
+    with pytest.raises(ParameterError, match="one per row and one per person"):
         ledger.left("city")
 
 

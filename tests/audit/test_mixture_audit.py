@@ -111,7 +111,7 @@ def test_a_transcript_is_scored_by_its_likelihood_ratio(method: str, subject: An
 
 @pytest.mark.parametrize("method", ["joint", "published"])
 def test_the_audited_fit_is_the_one_that_people_run(method: str) -> None:
-    """`fit.run.run` with the same seed releases the same numbers that the audit scores."""
+    """`fit.mixture.run.run` with the same seed releases the same numbers that the audit scores."""
     rows, canary, _ = invent_rows(50, 2)
     wanted = request_of(method=method, n_rounds=2, bits=seeded(5))
     released: list[np.ndarray] = []

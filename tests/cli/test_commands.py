@@ -23,6 +23,9 @@ COMMANDS = (
     ("ledger", "history"),
     ("ledger", "verify"),
     ("prep",),
+    ("party", "new"),
+    ("party", "show"),
+    ("party", "trust"),
     ("audit", "game"),
 )
 
@@ -49,7 +52,7 @@ def fit(rows: Path, *more: object):
     return call("fit", "mixture", rows, *least, "--bounds=-5:5", "--out", rows.parent / "out", *more)
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("fit",), ("ledger",), ("audit",), ()])
+@pytest.mark.parametrize("command", [*COMMANDS, ("fit",), ("ledger",), ("audit",), ("party",), ()])
 def test_every_command_has_help_with_an_example(command):
     done = call(*command, "--help")
     assert done.exit_code == 0
@@ -185,6 +188,32 @@ def test_each_error_has_its_code_one_panel_and_no_traceback(code, kind, words, t
     assert error["type"] == kind
     assert error["what"]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", 0), ("Epsilon is not", "inf fits without privacy")),
+        (("--method", "input", "--person", "user"), ("--method input protects rows", "--method joint")),
+        (("--covariance", "round"), ("no such --covariance", "full or tied")),
+        (("--rows-per-person", 3), ("--rows-per-person bounds nobody",)),
+        (("--rounds", 0), ("--rounds must be",)),
+        (("--radius", 1), ("--bounds low:high or --radius",)),
+    ],
+)
+def test_refusals_speak_of_options(rows, options, words):
+    done = fit(rows, *options)
+    assert done.exit_code == 2
+    for each in words:
+        assert each in done.stderr
+    assert "'" not in done.stderr.replace("'user'", "")
+    assert "_" not in done.stderr
+
+
+def test_the_name_of_a_file_is_not_given_a_capital(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.csv").touch()
+    assert "│ empty.csv is empty." in call("prep", "empty.csv", "--person", "a", "--out", "b").stderr
 
 
 def test_an_overspent_budget_ends_with_two(rows, tmp_path):

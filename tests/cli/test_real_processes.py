@@ -42,6 +42,19 @@ def test_the_module_is_the_command():
     assert done.stdout.startswith("discreet ")
 
 
+def test_a_terminal_without_our_letters_gets_question_marks(tmp_path: Path):
+    Ledger.create(tmp_path / "ledger").budget("a", "row", 2.0, 1e-6)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", "ledger", "show", "ledger"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "? 0.0% spent in 0 runs" in done.stdout
+
+
 def test_an_interruption_is_clean_and_what_was_charged_stays_charged(tmp_path: Path):
     draw = np.random.default_rng(0)
     data, book = tmp_path / "rows.parquet", tmp_path / "ledger"

@@ -32,3 +32,15 @@ def test_an_error_restores_the_threads_of_blas() -> None:
         with pytest.raises(ArithmeticError), single_blas():
             raise ArithmeticError
         assert blas_threads() == before
+
+
+def test_whoever_leaves_first_leaves_the_limit_to_the_others() -> None:
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = blas_threads()
+        first, second = single_blas(), single_blas()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == 1
+        second.__exit__(None, None, None)
+        assert blas_threads() == before

@@ -13,12 +13,16 @@ from discreet.errors import BudgetError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Guarantee", "Neighbours", "Unit"]
+__all__ = ["UNITS", "Guarantee", "Neighbours", "Piece", "Unit"]
 
-Unit = Literal["row", "person"]
+Unit = Literal["row", "sequence", "person"]
+Piece = Literal["row", "sequence"]
 Neighbours = Literal["add or remove one", "change one"]
 
-_UNITS = ("row", "person")
+UNITS = ("row", "sequence", "person")
+"""What can be protected. Promises about different units bound different things and never mix."""
+
+_PIECES = ("row", "sequence")
 _NEIGHBOURS = ("add or remove one", "change one")
 _WEAK = 10.0
 _ROUNDING = 1 + 1e-9
@@ -31,8 +35,8 @@ class Guarantee:
     ``events`` is the whole plan of noisy releases that the promise covers; ``trusts`` names who sees the
     data; ``reveals`` lists what the result shows; ``declared`` lists what the caller declared to be public,
     and what the promise therefore does not protect. ``seeded`` runs and runs with infinite epsilon promise
-    nothing. ``neighbours`` is "change one" for runs in which every owner sends a noisy row: those hide what a
-    row says, not that it is there.
+    nothing. ``piece`` is what the data of a person consist of: rows, or sequences. ``neighbours`` is "change
+    one" for runs in which every owner sends a noisy row: those hide what a row says, not that it is there.
     """
 
     epsilon: float
@@ -46,6 +50,7 @@ class Guarantee:
     person: str | None = None
     rows_per_person: float | None = None
     neighbours: Neighbours = "add or remove one"
+    piece: Piece = "row"
 
     def __post_init__(self) -> None:
         epsilon, delta = check_budget(self.epsilon, self.delta)
@@ -57,8 +62,12 @@ class Guarantee:
             ("declared", tuple(self.declared)),
         ):
             object.__setattr__(self, name, value)
-        if self.unit not in _UNITS:
-            raise ParameterError("no such unit of privacy", got=self.unit, wanted='unit="row" or "person"')
+        if self.unit not in UNITS:
+            raise ParameterError("no such unit of privacy", got=self.unit, wanted=" or ".join(UNITS))
+        if self.piece not in _PIECES or self.unit not in (self.piece, "person"):
+            raise ParameterError(
+                "no such piece of data", got=self.piece, wanted="that of which the unit is made"
+            )
         if self.neighbours not in _NEIGHBOURS:
             raise ParameterError("no such neighbours", got=self.neighbours, wanted=" or ".join(_NEIGHBOURS))
         if math.isinf(epsilon) and self.events:
@@ -69,9 +78,9 @@ class Guarantee:
             raise ParameterError(
                 "person is not the name of a column", got=type(self.person).__name__, wanted="a name"
             )
-        if self.unit == "row" and not (self.person is None and self.rows_per_person is None):
+        if self.unit != "person" and not (self.person is None and self.rows_per_person is None):
             raise ParameterError(
-                "a promise about rows names no person",
+                f"a promise about {self.unit}s names no person",
                 got=self.person,
                 wanted='unit="person", or neither person nor rows_per_person',
             )
@@ -127,6 +136,7 @@ class Guarantee:
             "person": self.person,
             "rows_per_person": self.rows_per_person,
             "neighbours": self.neighbours,
+            "piece": self.piece,
         }
 
     @classmethod
@@ -159,13 +169,18 @@ class Guarantee:
         return f"whether any one {self.unit} was in the data"
 
     def _protected(self) -> str:
-        if self.unit == "row":
-            what = "one row of the table. Somebody who owns several rows is protected for each of them alone"
+        piece = self.piece
+        if self.unit != "person":
+            whole = " of the table" if piece == "row" else ", with all its steps"
+            what = (
+                f"one {piece}{whole}. Somebody who owns several {piece}s is protected for each of them alone"
+            )
         else:
             column = f" in column {self.person!r}" if self.person else ""
-            what = f"all rows of one person together; a person is one value{column}"
+            what = f"all {piece}s of one person together; a person is one value{column}"
             if self.rows_per_person is not None:
-                what += f", whose rows together weigh as much as {_rows(self.rows_per_person)} at most"
+                weight = _pieces(self.rows_per_person, piece)
+                what += f", whose {piece}s together weigh as much as {weight} at most"
         if self.neighbours == "change one":
             change = (
                 f"with another value in one {self.unit}; how many {self.unit}s there are is not protected."
@@ -206,8 +221,8 @@ class Guarantee:
         )
 
 
-def _rows(weight: float) -> str:
-    return "one row" if weight == 1 else f"{weight:g} rows"
+def _pieces(weight: float, piece: str) -> str:
+    return f"one {piece}" if weight == 1 else f"{weight:g} {piece}s"
 
 
 def _odds(epsilon: float) -> str:
@@ -217,7 +232,7 @@ def _odds(epsilon: float) -> str:
 def _chance(delta: float) -> str:
     if delta == 0:
         return ", without exception (delta is 0)"
-    return f", except with probability delta = {delta:g} (1 in {1 / delta:,.0f})"
+    return f", give or take a probability of delta = {delta:g} (1 in {1 / delta:,.0f})"
 
 
 def _best_guess(epsilon: float, delta: float) -> str:

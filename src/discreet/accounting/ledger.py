@@ -28,6 +28,7 @@ from discreet.accounting.accountant import check_budget
 from discreet.accounting.book import Balance, Book, Entry, entry_from
 from discreet.accounting.chain import Chain, Head, canonical
 from discreet.accounting.filter import affordable, choose_filter, cost_of, limit_of, rounded_down
+from discreet.accounting.guarantee import UNITS
 from discreet.errors import BudgetError, LedgerError, OverspentError, ParameterError
 
 if TYPE_CHECKING:
@@ -140,16 +141,14 @@ class Ledger:
         return tuple(self._read().balances.values())
 
     def left(self, dataset: str, unit: Unit | None = None) -> Balance:
-        """The balance of a data set; the unit must be named if it has a budget for both."""
+        """The balance of a data set; the unit must be named if it has budgets for several."""
         book = self._read()
         if unit is not None:
             return _find(book, dataset, unit)
         found = [balance for balance in book.balances.values() if balance.dataset == dataset]
-        if len(found) == 2:
-            raise ParameterError(
-                f"the data set {dataset!r} has a budget per row and one per person",
-                wanted='unit="row" or unit="person"',
-            )
+        if len(found) > 1:
+            units = " and ".join(f"one per {balance.unit}" for balance in found)
+            raise ParameterError(f"the data set {dataset!r} has several budgets, {units}", wanted="unit=")
         return found[0] if found else _find(book, dataset, "person")
 
     def head(self) -> Head:
@@ -205,8 +204,8 @@ def _declare(dataset: object, unit: Unit, epsilon: float, delta: float, rule: st
     epsilon, delta = check_budget(epsilon, delta)
     if not (isinstance(dataset, str) and dataset.strip()):
         raise ParameterError("a budget needs the name of a data set", got=dataset, wanted="a name")
-    if unit not in ("row", "person"):
-        raise ParameterError("no such unit of privacy", got=unit, wanted='unit="row" or "person"')
+    if unit not in UNITS:
+        raise ParameterError("no such unit of privacy", got=unit, wanted=" or ".join(UNITS))
     if math.isinf(epsilon):
         raise ParameterError("an infinite budget is none", got=epsilon, wanted="a finite epsilon")
     chosen = choose_filter(rule, delta)
@@ -253,8 +252,7 @@ def _find(book: Book, dataset: str, unit: str) -> Balance:
     balance = book.balances.get((dataset, unit))
     if balance is not None:
         return balance
-    other = "row" if unit == "person" else "person"
-    if (dataset, other) in book.balances:
+    for other in (one for one in UNITS if (dataset, one) in book.balances):
         raise BudgetError(
             f"the data set {dataset!r} has a budget per {other} and none per {unit}",
             got=f"a promise per {unit}",

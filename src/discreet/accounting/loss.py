@@ -18,6 +18,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -37,7 +39,8 @@ def loss_epsilon(events: Sequence[Event], delta: float) -> float:
     """An epsilon at this delta from the distribution of the privacy loss; infinite where it is not tried."""
     if delta <= 2 * _SLACK or not _feasible(events):
         return math.inf
-    return float(_distribution(events).get_epsilon_for_delta(delta - _SLACK))
+    with np.errstate(over="ignore"):  # quotients of next to nothing: infinite is on the safe side
+        return float(_distribution(events).get_epsilon_for_delta(delta - _SLACK))
 
 
 def loss_delta(events: Sequence[Event], epsilon: float) -> float:

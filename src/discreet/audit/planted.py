@@ -96,7 +96,7 @@ def _unweighted(setting: Setting) -> tuple[Task, Task]:
 
 
 class _Unclipped:
-    """The joint fit whose sums go round the limit of `fit.scales`."""
+    """The joint fit whose sums go round the limit of `fit.mixture.scales`."""
 
     def __init__(self, setting: Setting) -> None:
         self.schedule = _schedule(setting)

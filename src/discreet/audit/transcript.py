@@ -4,7 +4,8 @@ The frames of a fit follow from what it has released. So along a given transcrip
 both worlds can be recomputed, round by round, and the likelihood ratio of the transcript is known exactly:
 no attack on the released mixture can do better than one that thresholds it (Neyman and Pearson).
 
-The fits are the real ones (`fit.joint`, `fit.published`, `fit.local`), with noise from `mechanisms.noise`.
+The fits are the real ones (`fit.mixture.joint`, `fit.mixture.published`, `fit.mixture.local`), with noise
+from `mechanisms.noise`.
 """
 
 from __future__ import annotations

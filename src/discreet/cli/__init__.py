@@ -7,12 +7,13 @@ a blink. A refused request ends with exit code 2, other errors with 1, an interr
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 from typer.main import get_command
 
-from discreet.cli import audit, demo, fit, ledger, prep, release, show
+from discreet.cli import audit, demo, fit, ledger, party, prep, release, show
 from discreet.cli.refusal import Front, forget_values
 
 __all__ = ["app", "main", "root"]
@@ -54,6 +55,7 @@ app.add_typer(release.commands, name="release")
 app.command("show")(show.show)
 app.add_typer(ledger.commands, name="ledger")
 app.command("prep")(prep.prep)
+app.add_typer(party.commands, name="party")
 app.add_typer(audit.commands, name="audit")
 app.command("demo")(demo.demo)
 
@@ -61,5 +63,10 @@ app.command("demo")(demo.demo)
 def main() -> None:
     """Run the command line; what goes wrong inside is told without any value of the data."""
     sys.excepthook = forget_values
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, TextIOWrapper
+        ):  # a terminal without our letters gets question marks, not a crash
+            stream.reconfigure(errors="replace")
     # not app(): it would put a hook of its own in the place of ours
     get_command(app)(prog_name="discreet")

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import terminal
-from discreet.cli.shown import balance, bought
+from discreet.cli import setting, terminal
+from discreet.cli.fitted import foresee, report
 
 if TYPE_CHECKING:
-    from discreet.jobs import Preview, Result
+    from collections.abc import Callable
 
-__all__ = ["commands", "group", "mixture"]
+    from discreet.jobs import FitPlan
+
+__all__ = ["commands", "group", "hmm", "mixture"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
-_BUDGET, _WHERE, _HOW, _OUTPUT = "Privacy", "Where the data lie (publicly known)", "How to fit", "Output"
+_OTHERS = ("plan", "dry_run", "json")
 
 
 @commands.callback()
@@ -26,69 +28,41 @@ def group() -> None:
 
 @commands.command(no_args_is_help=True)
 def mixture(
-    data: Annotated[
-        list[str] | None, typer.Argument(help="Parquet or CSV files: paths, a 'glob*', or a folder.")
-    ] = None,
-    columns: Annotated[str | None, typer.Option(help="The columns to learn from: lat,lon.")] = None,
+    data: setting.Data = None,
+    columns: setting.Columns = None,
     components: Annotated[int | None, typer.Option(help="How many Gaussians.")] = None,
-    plan: Annotated[str | None, typer.Option(help="Settings in a TOML file; options override it.")] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="The budget; inf fits without privacy.", rich_help_panel=_BUDGET)
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(help="Well below 1 over the number of people.", rich_help_panel=_BUDGET),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(help="The column that says whose row it is: protects people.", rich_help_panel=_BUDGET),
-    ] = None,
+    plan: setting.Plan = None,
+    epsilon: setting.Epsilon = None,
+    delta: setting.Delta = None,
+    person: setting.Person = None,
     rows_per_person: Annotated[
         float | None,
-        typer.Option(help="The most that one person's rows weigh (usually 1).", rich_help_panel=_BUDGET),
+        typer.Option(
+            help="The most that one person's rows weigh (usually 1).", rich_help_panel=setting.BUDGET
+        ),
     ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="The ledger that is charged.", rich_help_panel=_BUDGET)
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(help="Which budget, if the ledger has several.", rich_help_panel=_BUDGET),
-    ] = None,
-    bounds: Annotated[
-        str | None, typer.Option(help="lat=40.4:40.9,lon=-74.3:-73.7, or 0:1.", rich_help_panel=_WHERE)
-    ] = None,
-    radius: Annotated[float | None, typer.Option(help="Instead of bounds.", rich_help_panel=_WHERE)] = None,
-    center: Annotated[
-        str | None, typer.Option(help="Of the radius: 40.6,-74 (usually 0).", rich_help_panel=_WHERE)
-    ] = None,
+    ledger: setting.Ledger = None,
+    dataset: setting.Dataset = None,
+    bounds: setting.Bounds = None,
+    radius: setting.Radius = None,
+    center: setting.Center = None,
     method: Annotated[
-        str | None, typer.Option(help="joint (usual), published or input.", rich_help_panel=_HOW)
+        str | None, typer.Option(help="joint (usual), published or input.", rich_help_panel=setting.HOW)
     ] = None,
-    noise: Annotated[
-        str | None, typer.Option(help="gaussian (usual) or laplace.", rich_help_panel=_HOW)
-    ] = None,
+    noise: setting.Noise = None,
     covariance: Annotated[
-        str | None, typer.Option(help="full (usual), tied, diag or spherical.", rich_help_panel=_HOW)
-    ] = None,
-    rounds: Annotated[
-        int | None, typer.Option(help="Refining rounds; usually by a rule.", rich_help_panel=_HOW)
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="error (usual), or drop such rows.", rich_help_panel=_HOW)
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads.", rich_help_panel=_HOW)] = None,
-    random_state: Annotated[
-        int | None, typer.Option(help="A seed, for tests: NOT private.", rich_help_panel=_HOW)
-    ] = None,
-    out: Annotated[
         str | None,
-        typer.Option(help="The folder to write (usually mixture, mixture-2, ...).", rich_help_panel=_OUTPUT),
+        typer.Option(help="full (usual), tied, diag or spherical.", rich_help_panel=setting.HOW),
     ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Say what it would reveal and cost.", rich_help_panel=_OUTPUT),
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="For machines.", rich_help_panel=_OUTPUT)] = False,
+    rounds: setting.Rounds = None,
+    missing: Annotated[
+        str | None, typer.Option(help="error (usual), or drop such rows.", rich_help_panel=setting.HOW)
+    ] = None,
+    workers: setting.Workers = None,
+    random_state: setting.RandomState = None,
+    out: setting.Out = None,
+    dry_run: setting.DryRun = False,
+    json: setting.Json = False,
 ) -> None:
     r"""Fit a mixture of Gaussians with differential privacy.
 
@@ -101,57 +75,113 @@ def mixture(
 
     Add --dry-run to see what it would reveal and cost: nothing is read but the schema, nothing is spent.
     """
-    options = {name: value for name, value in locals().items() if name not in ("plan", "dry_run", "json")}
+    options = {name: value for name, value in locals().items() if name not in _OTHERS}
     options["covariance_type"] = options.pop("covariance")
-    _run(plan, {name: value for name, value in options.items() if value is not None}, dry_run, json)
+    from discreet.jobs import FitMixture, fit_mixture
+
+    _run(FitMixture, fit_mixture, plan, options, dry_run, json, "weights, means and covariances")
 
 
-def _run(plan: str | None, options: dict[str, Any], dry_run: bool, json: bool) -> None:
+@commands.command(no_args_is_help=True)
+def hmm(
+    data: setting.Data = None,
+    states: Annotated[int | None, typer.Option(help="How many hidden states.")] = None,
+    symbols: Annotated[
+        str | None, typer.Option(help="How many symbols (numbered from 0), or what they are called: a,b,c.")
+    ] = None,
+    points: Annotated[bool, typer.Option("--points", help="Rows are points, not symbols.")] = False,
+    skeleton: Annotated[
+        str | None, typer.Option(help="A JSON file: where the fit starts, and which steps can be at all.")
+    ] = None,
+    max_length: Annotated[
+        int | None, typer.Option(help="The longest length that counts, publicly known.")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(help="The column of the symbols, or of the points.")] = None,
+    sequence: Annotated[
+        str | None, typer.Option(help="The column that says which sequence a row belongs to.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="The column of the time; else rows are in order already.")
+    ] = None,
+    states_column: Annotated[
+        str | None, typer.Option(help="The column of the hidden states, where they are known.")
+    ] = None,
+    plan: setting.Plan = None,
+    epsilon: setting.Epsilon = None,
+    delta: setting.Delta = None,
+    person: setting.Person = None,
+    sequences_per_person: Annotated[
+        float | None,
+        typer.Option(
+            help="The most that one person's sequences weigh (usually 1).", rich_help_panel=setting.BUDGET
+        ),
+    ] = None,
+    ledger: setting.Ledger = None,
+    dataset: setting.Dataset = None,
+    bounds: setting.Bounds = None,
+    radius: setting.Radius = None,
+    center: setting.Center = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="auto (usual), score, iterate, moments or labelled.", rich_help_panel=setting.HOW),
+    ] = None,
+    noise: setting.Noise = None,
+    topology: Annotated[
+        str | None, typer.Option(help="left-right: stay, or go to the next.", rich_help_panel=setting.HOW)
+    ] = None,
+    covariance: Annotated[
+        str | None,
+        typer.Option(help="diag (usual), full, tied or spherical.", rich_help_panel=setting.HOW),
+    ] = None,
+    rounds: setting.Rounds = None,
+    workers: setting.Workers = None,
+    random_state: setting.RandomState = None,
+    out: setting.Out = None,
+    dry_run: setting.DryRun = False,
+    json: setting.Json = False,
+) -> None:
+    r"""Fit a hidden Markov model with differential privacy.
+
+    A skeleton that somebody sent, answered from the visits of patients, each protected with all visits:
+
+      discreet fit hmm visits.parquet --columns ward --order time --person patient \
+        --states 3 --symbols ward,icu,home --skeleton skeleton.json --max-length 30 \
+        --epsilon 1 --delta 1e-6 --ledger clinic.ledger --out answer
+
+    Points instead of symbols:
+
+      discreet fit hmm 'walks/*.csv' --points --columns x,y --bounds=-10:10 --sequence walk \
+        --states 5 --topology left-right --max-length 100 --epsilon 1 --delta 1e-6
+
+    Add --dry-run to see what it would reveal and cost: nothing is read but the schema and the skeleton.
+    """
+    options = {name: value for name, value in locals().items() if name not in _OTHERS}
+    options["covariance_type"] = options.pop("covariance")
+    options["points"] = points or None
+    from discreet.jobs import FitHMM, fit_hmm
+
+    _run(FitHMM, fit_hmm, plan, options, dry_run, json, "start, transitions and emissions")
+
+
+def _run(
+    kind: type[FitPlan],
+    fit: Callable[[Any, Any], Any],
+    plan: str | None,
+    options: dict[str, Any],
+    dry_run: bool,
+    json: bool,
+    tensors: str,
+) -> None:
     from discreet.jobs import make_plan, read_plan
 
-    checked = make_plan({**(read_plan(plan) if plan else {}), **options})
+    given = {name: value for name, value in options.items() if value is not None}
+    checked = make_plan({**(read_plan(plan) if plan else {}), **given}, kind)
     if dry_run:
         from discreet.jobs import preview
 
         seen = preview(checked)
-        terminal.print_json(seen.to_dict()) if json else _foresee(seen)
+        terminal.print_json(seen.to_dict()) if json else foresee(seen)
         return
-    from discreet.jobs import fit_mixture
-
     with terminal.follow("fitting", quiet=json) as progress:
-        result = fit_mixture(checked, progress)
-    terminal.print_json(result.to_dict()) if json else _report(result)
-
-
-def _foresee(seen: Preview) -> None:
-    terminal.line("A dry run: nothing was read but the schema, and nothing was spent.", "bold")
-    terminal.promise(seen.guarantee.words(), seen.guarantee.private)
-    if seen.bought:
-        terminal.heading("What the budget would buy")
-        bought(seen.bought, seen.guarantee)
-    terminal.line(seen.sentence)
-    terminal.heading("What would be written")
-    terminal.line(str(seen.out))
-    if seen.before is not None and seen.after is not None:
-        terminal.heading("What the ledger would hold")
-        balance(seen.before, "now")
-        balance(seen.after, "after")
-
-
-def _report(result: Result) -> None:
-    guarantee = result.paper.guarantee
-    terminal.promise(guarantee.words(), guarantee.private)
-    terminal.line(result.paper.sentence)
-    terminal.heading("Written")
-    about = {
-        "model.safetensors": "weights, means and covariances",
-        "model.json": "what they are, and the guarantee",
-        "receipt.json": "what was asked, charged and used",
-        "MODEL_CARD.md": "the same for people",
-        "report.html": "pictures and papers: open it in a browser",
-    }
-    terminal.files(str(result.out), [(name, about.get(name, "")) for name in result.files])
-    if result.left is not None:
-        terminal.heading("Left in the ledger")
-        balance(result.left)
-    terminal.line(f"\nLook at it with: discreet show {result.out}", "dim")
+        result = fit(checked, progress)
+    terminal.print_json(result.to_dict()) if json else report(result, tensors)

@@ -28,18 +28,19 @@ def new(
     dataset: Annotated[str, typer.Option(help="A name for the data set.")],
     epsilon: Annotated[float, typer.Option(help="The whole budget, for all runs together.")],
     delta: Annotated[float, typer.Option(help="0 allows Laplace noise only.")],
-    unit: Annotated[str, typer.Option(help="Who is protected: person or row.")] = "person",
+    unit: Annotated[str, typer.Option(help="Who is protected: person, row or sequence.")] = "person",
     rule: Annotated[
         str | None,
         typer.Option(help="How runs add up: gaussian (usual if delta > 0) or sum (usual if 0)."),
     ] = None,
     json: _Json = False,
 ) -> None:
-    """Set a budget, in a new ledger or in one that is there. It is set once.
+    r"""Set a budget, in a new ledger or in one that is there. It is set once.
 
     For example:
 
-      discreet ledger new city.ledger --dataset checkins --unit person --epsilon 3 --delta 1e-6
+      discreet ledger new city.ledger --dataset checkins \
+        --unit person --epsilon 3 --delta 1e-6
     """
     from discreet.jobs import new_budget
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.shown import components
+from discreet.cli.shown import components, states
 
 __all__ = ["show"]
 
@@ -29,11 +29,16 @@ def show(
         terminal.print_json(shown.to_dict())
         return
     paper = shown.paper
-    kind = paper.receipt.get("covariance_type", "")
-    terminal.heading(
-        f"A Gaussian mixture of {', '.join(paper.columns)}: {len(paper.order)} components, {kind}"
-    )
-    components(paper)
+    if shown.kind == "gaussian-mixture":
+        kind = paper.receipt.get("covariance_type", "")
+        terminal.heading(
+            f"A Gaussian mixture of {', '.join(paper.columns)}: {len(paper.order)} components, {kind}"
+        )
+        components(paper)
+    else:
+        over = f" of {', '.join(paper.columns)}" if paper.columns else ""
+        terminal.heading(f"A hidden Markov model{over}: {paper.states} states, {paper.emissions}")
+        states(paper)
     terminal.promise(paper.guarantee.words(), paper.guarantee.private)
     terminal.line(paper.sentence)
     terminal.line(f"SHA-256 of the tensors: {paper.digest}", "dim")

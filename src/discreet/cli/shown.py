@@ -10,7 +10,7 @@ from discreet.cli import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["balance", "bar", "bought", "components"]
+__all__ = ["balance", "bar", "bought", "components", "states"]
 
 _WIDE = 24
 
@@ -38,7 +38,8 @@ def balance(left: Any, when: str = "") -> None:
 
 def bought(purchases: Sequence[Any], guarantee: Any) -> None:
     """What each release costs and how precise it is."""
-    whose = "people" if guarantee.unit == "person" and guarantee.rows_per_person == 1 else "rows"
+    whole = guarantee.unit == "person" and guarantee.rows_per_person == 1
+    whose = "people" if whole else f"{guarantee.piece}s"
     most = max(purchase.share for purchase in purchases)
     rows = [
         (
@@ -56,6 +57,35 @@ def bought(purchases: Sequence[Any], guarantee: Any) -> None:
     ]
     columns = [("release", "left"), ("part of the budget", "left"), ("", "right"), ("noise", "right")]
     terminal.table([*columns, ("error of a count", "right")], rows)
+
+
+def states(paper: Any, most: int = 30) -> None:
+    """The states in their order: how much time is spent there, what follows, and what they emit."""
+    from rich.text import Text
+
+    heaviest, points = float(paper.shares.max()), paper.places
+    single = points is not None and len(points.mixture.weights) == paper.states
+    names = paper.columns[:4] if single else ()
+    rows: list[list[Any]] = []
+    for state in range(min(most, paper.states)):
+        share = float(paper.shares[state])
+        cells: list[Any] = [str(state), bar(share / heaviest, 12), f"{share:.1%}"]
+        cells += [f"{paper.start[state]:.1%}", f"{paper.transition[state, state]:.1%}", paper.next(state)]
+        if points is None:
+            cells.append(paper.emitted(state, 4))
+        elif single:
+            spread = points.deviations(state)
+            cells += [
+                f"{points.show(float(points.mixture.means[state, at]), at)} ± {float(spread[at]):.2g}"
+                for at in range(len(names))
+            ]
+        rows.append(cells)
+    columns = [("state", "right"), ("share of steps", "left"), ("", "right"), ("start", "right")]
+    columns += [("stays", "right"), ("then to", "left")]
+    columns += [("emits most", "left")] if points is None else [(Text(name).plain, "right") for name in names]
+    terminal.table(columns, rows)
+    if paper.states > most:
+        terminal.line(f"and {paper.states - most} more states (--json has all)", "dim")
 
 
 def components(paper: Any, most: int = 30) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from discreet.cli.option import in_options
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
@@ -109,13 +111,14 @@ def refuse(error: DiscreetError) -> None:
     """One red panel: what happened, what was got, what was wanted, and how to go on."""
     from rich.text import Text
 
-    text = Text(clean(error.what[:1].upper() + error.what[1:] + "."), style="bold")
-    for name, value in (("got", error.got), ("wanted", error.wanted or None)):
+    text = Text(clean(_sentence(in_options(error.what))), style="bold")
+    wanted = in_options(error.wanted) or None
+    for name, value in (("got", error.got), ("wanted", wanted)):
         if value is not None:
             text.append(f"\n{name + ':':<8}", style="dim not bold")
             text.append(clean(str(value)), style="not bold")
     if error.remedy:
-        text.append(f"\n\n{clean(error.remedy)}", style="not bold")
+        text.append(f"\n\n{clean(in_options(error.remedy))}", style="not bold")
     _panel(type(error).__name__, text)
 
 
@@ -154,6 +157,12 @@ def follow_stages(quiet: bool = False, first: str = "") -> Generator[Callable[[s
 
 def _silent(stage: str, done: int, rounds: int) -> None:
     pass
+
+
+def _sentence(text: str) -> str:
+    """With a capital, unless it begins with the name of a file or an option, and a full stop."""
+    first = text.partition(" ")[0].rstrip(",:")
+    return (text[:1].upper() + text[1:] if first.isalpha() else text) + "."
 
 
 def _panel(title: str, text: Text) -> None:

@@ -1,5 +1,6 @@
 """Fit models of private rows. Trust: one curator, who sees the rows and runs the fit."""
 
+from discreet.fit.hmm.estimator import CategoricalHMM, GaussianHMM
 from discreet.fit.mixture.estimator import GaussianMixture
 
-__all__ = ["GaussianMixture"]
+__all__ = ["CategoricalHMM", "GaussianHMM", "GaussianMixture"]

@@ -12,34 +12,44 @@ if TYPE_CHECKING:
     from discreet.jobs.demo import Demo, run_demo
     from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
+    from discreet.jobs.hmm import fit_hmm
     from discreet.jobs.ledger import new_budget, open_ledger
-    from discreet.jobs.mixture import Result, fit_mixture
-    from discreet.jobs.plan import FitMixture, make_plan, read_plan
+    from discreet.jobs.mixture import fit_mixture
+    from discreet.jobs.party import new_party, parties, read_party, trust_party
+    from discreet.jobs.plan import FitHMM, FitMixture, FitPlan, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
+    from discreet.jobs.result import Result
     from discreet.jobs.show import Shown, show_bundle
 
 __all__ = [
     "Demo",
     "Explained",
+    "FitHMM",
     "FitMixture",
+    "FitPlan",
     "Preview",
     "Released",
     "Result",
     "Shown",
     "explain_release",
+    "fit_hmm",
     "fit_mixture",
     "learn_map",
     "make_plan",
     "new_budget",
+    "new_party",
     "open_ledger",
+    "parties",
     "play_game",
     "prepare_people",
     "preview",
+    "read_party",
     "read_plan",
     "run_demo",
     "run_release",
     "show_bundle",
+    "trust_party",
 ]
 
 _HOMES = {
@@ -48,12 +58,19 @@ _HOMES = {
     "play_game": "game",
     "new_budget": "ledger",
     "open_ledger": "ledger",
-    "Result": "mixture",
+    "fit_hmm": "hmm",
     "fit_mixture": "mixture",
+    "new_party": "party",
+    "parties": "party",
+    "read_party": "party",
+    "trust_party": "party",
+    "FitHMM": "plan",
     "FitMixture": "plan",
+    "FitPlan": "plan",
     "make_plan": "plan",
     "read_plan": "plan",
     "prepare_people": "prep",
+    "Result": "result",
     "Preview": "forecast",
     "preview": "forecast",
     "Explained": "release",

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.accounting.ledger import Ledger
 from discreet.errors import ParameterError
 from discreet.jobs.city import BOUNDS, City, draw_river, simulate_city, write_city
-from discreet.jobs.mixture import Result, fit_mixture
+from discreet.jobs.mixture import fit_mixture
 from discreet.jobs.plan import make_plan
 from discreet.report.beside import Panel, draw_beside
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.accounting.ledger import Balance
+    from discreet.jobs.result import Result
     from discreet.models.mixture import Mixture
 
     Tell = Callable[[str, int, int], None]

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.ledger import Ledger
-from discreet.bundle import save_bundle
-from discreet.jobs.forecast import estimator_of, place_of
-from discreet.jobs.show import paper_of
-from discreet.report.page import write_page
+from discreet.errors import ParameterError
+from discreet.fit import GaussianMixture
+from discreet.jobs.order import Order, charge_of, engine_of, place_of
+from discreet.jobs.purchase import purchases, sentence_of
+from discreet.jobs.result import Result, deliver
+from discreet.jobs.schema import declare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from discreet.accounting.ledger import Balance
-    from discreet.fit import GaussianMixture
     from discreet.jobs.plan import FitMixture
-    from discreet.report.paper import Paper
 
-__all__ = ["Result", "fit_mixture"]
-
-
-@dataclass(frozen=True)
-class Result:
-    """A fitted model, where it was written, and what is left of the budget that paid for it."""
-
-    model: GaussianMixture
-    paper: Paper
-    out: Path
-    files: tuple[str, ...]
-    left: Balance | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain data: only what was released."""
-        return {
-            "out": str(self.out),
-            "files": list(self.files),
-            "model": self.paper.to_dict(),
-            "words": self.paper.guarantee.words(),
-            "receipt": dict(self.paper.receipt),
-            "left": None if self.left is None else self.left.to_dict(),
-        }
+__all__ = ["fit_mixture", "order_mixture"]
 
 
 def fit_mixture(plan: FitMixture, progress: Callable[[int, int], None] | None = None) -> Result:
@@ -52,17 +26,44 @@ def fit_mixture(plan: FitMixture, progress: Callable[[int, int], None] | None = 
     ledger before noise is drawn. **Trusts** whoever runs it.
 
     The place for the result is checked before anything is spent. The model is written as soon as it is
-    paid for, and the report is added to it, so that no failure of a picture can lose it.
+    paid for, and the report is added to it.
     """
-    model, _ = estimator_of(plan)
+    model = order_mixture(plan).model
     place = place_of(plan)
     model.fit(list(plan.data), progress=progress)
-    bundle = model.to_bundle()
-    save_bundle(place, bundle)
-    paper = paper_of(bundle)
-    save_bundle(place, replace(bundle, pages={"report.html": write_page(paper)}))
-    left = None
-    if isinstance(model.ledger, Ledger) and model.dataset is not None:
-        left = model.ledger.left(model.dataset, model.guarantee_.unit)
-    files = tuple(sorted(file.name for file in place.iterdir()))
-    return Result(model, paper, place, files, left)
+    return deliver(model, place)
+
+
+def order_mixture(plan: FitMixture) -> Order[GaussianMixture]:
+    """The estimator that a plan asks for, the columns it will read, and what it would promise."""
+    if plan.person is None and plan.rows_per_person != 1.0:
+        raise ParameterError(
+            "rows_per_person bounds nobody", got=plan.rows_per_person, remedy="Name the person column."
+        )
+    declared = declare(plan)
+    ledger, dataset = charge_of(plan)
+    model = GaussianMixture(
+        plan.components,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        bounds=declared.bounds,
+        radius=declared.radius,
+        center=declared.center,
+        covariance_type=plan.covariance_type,
+        method=plan.method,
+        noise=plan.noise,
+        n_rounds=plan.rounds,
+        columns=declared.columns,
+        person=plan.person,
+        rows_per_person=plan.rows_per_person,
+        missing=plan.missing,
+        ledger=ledger,
+        dataset=dataset,
+        random_state=plan.random_state,
+        engine=engine_of(plan),
+    )
+    guarantee = model.plan(len(declared.columns))
+    method = "plain" if model.epsilon == float("inf") else plan.method
+    kind: Any = plan.covariance_type
+    bought = purchases(guarantee, method, kind, len(declared.columns))
+    return Order(model, declared.columns, guarantee, bought, sentence_of(guarantee, bought, method))

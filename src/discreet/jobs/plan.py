@@ -23,27 +23,28 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, ValidationError
 
 from discreet.errors import DiscreetError, ParameterError
-from discreet.jobs.words import names_of, number_of, numbers_of, paths_of, ranges_of
+from discreet.jobs.words import names_of, number_of, numbers_of, paths_of, ranges_of, symbols_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["FitMixture", "make_plan", "read_plan"]
+__all__ = ["FitHMM", "FitMixture", "FitPlan", "make_plan", "read_plan"]
 
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict()]
 Interval = tuple[Number, Number]
 
 
-class FitMixture(BaseModel):
-    """A mixture wanted from private rows; `discreet.fit.GaussianMixture` says what each setting means."""
+class FitPlan(BaseModel):
+    """What all fits have in common: files, a budget, where points can lie, what to charge, what to write."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    kind: ClassVar[str]
 
     data: Annotated[tuple[str, ...], BeforeValidator(paths_of)] = Field(
         description="Parquet or CSV files: paths, a glob, or a folder"
@@ -51,7 +52,6 @@ class FitMixture(BaseModel):
     columns: Annotated[tuple[str, ...] | None, BeforeValidator(names_of)] = Field(
         None, description="the columns to learn from; by default all numbers, or those with bounds"
     )
-    components: Whole = Field(description="how many Gaussians")
     epsilon: Annotated[Number, BeforeValidator(number_of)] = Field(
         description='the privacy budget; "inf" fits without privacy'
     )
@@ -64,15 +64,11 @@ class FitMixture(BaseModel):
         Field(None, description="of the radius; by default the origin")
     )
     person: str | None = Field(None, description="the column that says whose row it is")
-    rows_per_person: Number = Field(1.0, description="the rows of one person weigh at most this much")
-    method: str = Field("joint", description="joint, published or input")
     noise: str = Field("gaussian", description="gaussian or laplace")
-    covariance_type: str = Field("full", description="full, tied, diag or spherical")
-    rounds: Whole | None = Field(None, description="refining rounds; by default a rule of the request")
-    missing: str = Field("error", description="error or drop: what becomes of rows with missing values")
+    rounds: Whole | None = Field(None, description="noisy rounds; by default a rule of the request")
     ledger: str | None = Field(None, description="the ledger to charge")
     dataset: str | None = Field(None, description="the budget in the ledger; needed if it has several")
-    out: str | None = Field(None, description="the folder to write; by default mixture, mixture-2, ...")
+    out: str | None = Field(None, description="the folder to write; by default a new one")
     random_state: Whole | None = Field(None, description="a seed: the result is then not private")
     workers: Whole | None = Field(None, description="threads; by default one a processor")
 
@@ -81,17 +77,57 @@ class FitMixture(BaseModel):
         """The folder for the result. Without ``out`` it is a new one: a paid result is never replaced."""
         if self.out is not None:
             return Path(self.out).expanduser()
-        names = ("mixture", *(f"mixture-{number}" for number in range(2, 1_000_000)))
+        names = (self.kind, *(f"{self.kind}-{number}" for number in range(2, 1_000_000)))
         return next(Path(name) for name in names if not Path(name).exists())
 
 
-def make_plan(settings: Mapping[str, Any]) -> FitMixture:
+class FitMixture(FitPlan):
+    """A mixture wanted from private rows; `discreet.fit.GaussianMixture` says what each setting means."""
+
+    kind: ClassVar[str] = "mixture"
+
+    components: Whole = Field(description="how many Gaussians")
+    rows_per_person: Number = Field(1.0, description="the rows of one person weigh at most this much")
+    method: str = Field("joint", description="joint, published or input")
+    covariance_type: str = Field("full", description="full, tied, diag or spherical")
+    missing: str = Field("error", description="error or drop: what becomes of rows with missing values")
+
+
+class FitHMM(FitPlan):
+    """A hidden Markov model wanted from private sequences.
+
+    `discreet.fit.CategoricalHMM` and `discreet.fit.GaussianHMM` say what each setting means; points are
+    wanted where ``points`` is set.
+    """
+
+    kind: ClassVar[str] = "hmm"
+
+    states: Whole = Field(description="how many hidden states")
+    symbols: Annotated[Whole | tuple[str, ...] | None, BeforeValidator(symbols_of)] = Field(
+        None, description="how many symbols, or what they are called: a,b,c"
+    )
+    points: bool = Field(False, description="rows are points, and states emit Gaussians")
+    skeleton: str | None = Field(None, description="a JSON file: where the fit starts, and its zeros")
+    topology: str | None = Field(None, description="left-right, or nothing")
+    max_length: Whole | None = Field(None, description="the longest length that counts, publicly known")
+    sequence: str | None = Field(None, description="the column that says which sequence a row belongs to")
+    order: str | None = Field(None, description="the column that rows of a sequence are sorted by")
+    states_column: str | None = Field(None, description="the column of the hidden states, where known")
+    sequences_per_person: Number = Field(1.0, description="one person's sequences weigh at most this much")
+    method: str = Field("auto", description="auto, score, iterate, moments or labelled")
+    covariance_type: str = Field("diag", description="diag, full, tied or spherical")
+
+
+P = TypeVar("P", bound=FitPlan)
+
+
+def make_plan(settings: Mapping[str, Any], kind: type[P] = FitMixture) -> P:
     """Check settings; unknown ones are refused, with the nearest known one."""
     try:
-        return FitMixture(**settings)
+        return kind(**settings)
     except ValidationError as error:
         found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        raise _refusal(found[0]) from None
+        raise _refusal(found[0], kind) from None
 
 
 def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -105,7 +141,7 @@ def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"the plan {file} cannot be read", remedy="Check the path.") from None
-    for name in ("data", "ledger", "out"):
+    for name in ("data", "ledger", "out", "skeleton"):
         if name in settings:
             settings[name] = _moved(settings[name], file.parent)
     return settings
@@ -117,13 +153,13 @@ def _moved(value: Any, folder: Path) -> Any:
     return str(folder / Path(value).expanduser()) if isinstance(value, str) else value
 
 
-def _refusal(error: ErrorDetails) -> DiscreetError:
+def _refusal(error: ErrorDetails, kind: type[FitPlan]) -> DiscreetError:
     """What pydantic found, in our words."""
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, DiscreetError):
         return cause
     name = str(error["loc"][0]) if error["loc"] else "the plan"
-    known = FitMixture.model_fields
+    known = kind.model_fields
     if error["type"] == "extra_forbidden":
         near = difflib.get_close_matches(name.replace("-", "_"), known, n=1, cutoff=0.4)
         return ParameterError(
@@ -136,7 +172,7 @@ def _refusal(error: ErrorDetails) -> DiscreetError:
             f"{name} is not given",
             wanted=known[name].description or "",
             remedy="There is no default: it is yours to choose."
-            if name in ("epsilon", "components")
+            if name in ("epsilon", "components", "states")
             else "Name the files after the command, or give data in the plan.",
         )
     wanted = known[name].description if name in known else error["msg"]

@@ -21,9 +21,9 @@ from discreet.records.table import check_columns, choose_columns, require_column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.jobs.plan import FitMixture
+    from discreet.jobs.plan import FitMixture, FitPlan
 
-__all__ = ["Declared", "declare"]
+__all__ = ["Declared", "declare", "locate"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,11 @@ class Declared:
 
 def declare(plan: FitMixture) -> Declared:
     """Find the columns of a plan in its files, and put its bounds into their order."""
-    columns = _columns(plan)
+    return locate(plan, _columns(plan))
+
+
+def locate(plan: FitPlan, columns: tuple[str, ...]) -> Declared:
+    """Put the bounds of a plan into the order of its columns."""
     bounds = plan.bounds
     if isinstance(bounds, dict):
         _same_names("bounds", bounds, columns)

@@ -1,22 +1,24 @@
-"""Look at a released model: its components and its guarantee, read from its folder."""
+"""Look at a released model: its parts and its guarantee, read from its folder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.guarantee import Guarantee
 from discreet.bundle import Bundle, load_bundle, tensor_digest
 from discreet.domain import region_from_dict
 from discreet.errors import BundleError
-from discreet.fit.mixture.card import unpack_covariances
+from discreet.fit.hmm import card as hmm_card
+from discreet.fit.mixture.card import read_description, read_mixture
 from discreet.fit.mixture.estimator import KIND
-from discreet.jobs.purchase import purchases, sentence_of
-from discreet.models.mixture import Mixture
-from discreet.report.paper import Paper
+from discreet.jobs.purchase import hmm_purchases, hmm_sentence, purchases, sentence_of
+from discreet.report.hmm import HMMPaper
+from discreet.report.mixture import MixturePaper
 
 if TYPE_CHECKING:
     import os
+
+    from discreet.report.paper import Paper
 
 __all__ = ["Shown", "paper_of", "show_bundle"]
 
@@ -25,7 +27,8 @@ __all__ = ["Shown", "paper_of", "show_bundle"]
 class Shown:
     """A released model, read back."""
 
-    paper: Paper
+    kind: str
+    paper: Any
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain data."""
@@ -37,34 +40,69 @@ class Shown:
 
 
 def show_bundle(path: str | os.PathLike[str]) -> Shown:
-    """Read a folder that a fit wrote; refuses one that is damaged, altered or of another kind."""
-    return Shown(paper_of(load_bundle(str(path), KIND)))
+    """Read a folder that a fit wrote; refuses one that is damaged, altered or of an unknown kind."""
+    bundle = load_bundle(str(path))
+    return Shown(bundle.kind, paper_of(bundle))
 
 
 def paper_of(bundle: Bundle) -> Paper:
     """What a report may show of a bundle."""
+    kinds = {KIND: _mixture, **dict.fromkeys(hmm_card.KINDS, _hmm)}
+    if bundle.kind not in kinds:
+        raise BundleError("the released model is of another kind", got=bundle.kind, wanted=" or ".join(kinds))
     try:
-        return _paper(bundle)
+        return kinds[bundle.kind](bundle)
     except (KeyError, TypeError, ValueError) as error:
         raise BundleError(
             "the description of the released model is damaged", got=type(error).__name__
         ) from None
 
 
-def _paper(bundle: Bundle) -> Paper:
-    parameters, domain = bundle.description["parameters"], bundle.description["domain"]
-    guarantee = Guarantee.from_dict(bundle.description["guarantee"])
-    kind, tensors = parameters["covariance_type"], bundle.tensors
-    full = unpack_covariances(tensors["covariances"], tensors["means"], kind)
-    mixture = Mixture(tensors["weights"], tensors["means"], full)
-    bought = purchases(guarantee, parameters["method"], kind, mixture.dimension)
-    return Paper(
-        columns=tuple(domain["columns"]),
+def _mixture(bundle: Bundle) -> Paper:
+    mixture = read_mixture(bundle)
+    parameters, guarantee = read_description(bundle)
+    domain, method = bundle.description["domain"], parameters["method"]
+    region = region_from_dict(domain["region"])
+    if region.dimension != mixture.dimension:
+        raise ValueError("the region has another dimension than the mixture")
+    bought = purchases(guarantee, method, parameters["covariance_type"], mixture.dimension)
+    return MixturePaper(
+        columns=tuple(map(str, domain["columns"])),
         mixture=mixture,
-        region=region_from_dict(domain["region"]),
+        region=region,
         guarantee=guarantee,
         receipt=bundle.receipt,
-        digest=tensor_digest(tensors),
+        digest=tensor_digest(bundle.tensors),
         bought=bought,
-        sentence=sentence_of(guarantee, bought, parameters["method"]),
+        sentence=sentence_of(guarantee, bought, method),
+    )
+
+
+def _hmm(bundle: Bundle) -> Paper:
+    model = hmm_card.read_model(bundle)
+    parameters, domain, guarantee = hmm_card.read_description(bundle)
+    region = None if domain["region"] is None else region_from_dict(domain["region"])
+    symbols = None if domain["symbols"] is None else tuple(map(str, domain["symbols"]))
+    columns = tuple(map(str, domain["columns"] or ()))
+    points = "means" in bundle.tensors
+    if points:
+        dimension = bundle.tensors["means"].shape[-1]
+        columns = columns or tuple(f"x{index}" for index in range(dimension))
+        if len(columns) != dimension or (region is not None and region.dimension != dimension):
+            raise ValueError("the columns or the region have another dimension than the model")
+    elif symbols is not None and len(symbols) != bundle.tensors["emissionprob"].shape[1]:
+        raise ValueError("the symbols are not as many as the model emits")
+    bought = hmm_purchases(guarantee)
+    return HMMPaper(
+        model=model,
+        tensors=bundle.tensors,
+        emissions=str(parameters["emissions"]),
+        columns=columns,
+        symbols=symbols,
+        region=region,
+        guarantee=guarantee,
+        receipt=bundle.receipt,
+        digest=tensor_digest(bundle.tensors),
+        bought=bought,
+        sentence=hmm_sentence(guarantee, bought),
     )

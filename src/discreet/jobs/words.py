@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import DomainError, ParameterError
 
-__all__ = ["names_of", "number_of", "numbers_of", "paths_of", "ranges_of"]
+__all__ = ["names_of", "number_of", "numbers_of", "paths_of", "ranges_of", "symbols_of"]
 
 
 def paths_of(value: Any) -> Any:
@@ -57,6 +57,13 @@ def ranges_of(value: Any) -> Any:
         return dict(intervals)
     only = [interval for _, interval in intervals]
     return only[0] if len(only) == 1 else only
+
+
+def symbols_of(value: Any) -> Any:
+    """`6` as a number of symbols, and `a,b,c` as their names."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return names_of(value)
 
 
 def _named(value: str, what: str, wanted: str) -> list[tuple[str | None, str]]:

@@ -4,6 +4,8 @@ from discreet.records.chunk import CHUNK_ROWS, Chunk, Part
 from discreet.records.engine import Engine, LocalEngine
 from discreet.records.prep import PrepSummary, prepare
 from discreet.records.records import Records
+from discreet.records.roles import Roles
+from discreet.records.sequence_table import SequenceTable, read_sequences
 from discreet.records.source import open_records
 
 __all__ = [
@@ -14,6 +16,9 @@ __all__ = [
     "Part",
     "PrepSummary",
     "Records",
+    "Roles",
+    "SequenceTable",
     "open_records",
     "prepare",
+    "read_sequences",
 ]

@@ -7,6 +7,7 @@ processors, and the more so on busy ones, E-steps in ten columns took ten to a h
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,40 @@ __all__ = ["single_blas"]
 def single_blas() -> Generator[None]:
     """Let BLAS use one thread for a while.
 
-    Where the setting belongs to the process only the first thread that asks has a say; where it belongs to
-    threads each must ask: so both the driver and its workers do.
+    Where the setting belongs to threads each must ask: so both the driver and its workers do. Where it
+    belongs to the process, several fits may share it: so only the last to leave gives the threads back.
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    _asked.enter()
+    try:
         yield
+    finally:
+        _asked.leave()
+
+
+class _Asked:
+    """How many are asking, and what was there before the first of them."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._count = 0
+        self._before: Any = None
+
+    def enter(self) -> None:
+        with self._turn:
+            limit = _controller().limit(limits=1, user_api="blas")
+            if not self._count:
+                self._before = limit
+            self._count += 1
+
+    def leave(self) -> None:
+        with self._turn:
+            self._count -= 1
+            if not self._count:
+                self._before.restore_original_limits()
+                self._before = None
+
+
+_asked = _Asked()
 
 
 @cache

@@ -19,14 +19,26 @@ from discreet.records.files import Stamp, reading
 from discreet.records.table import float_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["MISSING_WORDS", "CsvPart", "csv_batches", "csv_fields", "unnamed_columns"]
+    from discreet.errors import DiscreetError
+    from discreet.records.arrow import Table
+
+__all__ = [
+    "MISSING_WORDS",
+    "CsvPart",
+    "csv_batches",
+    "csv_fields",
+    "csv_table",
+    "same_fields",
+    "unnamed_columns",
+]
 
 MISSING_WORDS = (*csv.ConvertOptions().null_values, "?")
 """Fields that mean a missing value, in any column."""
 
 _BLOCK_BYTES = 2**20
+_IN_MEMORY_BYTES = {".csv": 2**28, ".gz": 2**26}
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,36 @@ def csv_fields(stamp: Stamp, person: str | None) -> list[tuple[str, Any]]:
             (field.name, pa.float64() if _numeric(field.type) and field.name != person else pa.string())
             for field in reader.schema
         ]
+
+
+def same_fields(stamps: Sequence[Stamp], person: str | None) -> list[tuple[str, Any]]:
+    """The fields of all files of one set; refuses files whose columns differ in name or order."""
+    fields = csv_fields(stamps[0], person)
+    for stamp in stamps[1:]:
+        if [name for name, _ in csv_fields(stamp, person)] != [name for name, _ in fields]:
+            raise DataError(
+                f"{stamp.name} has other columns than {stamps[0].name}",
+                remedy="Open files of one kind at a time, and name the columns with columns=.",
+            )
+    return fields
+
+
+def csv_table(
+    stamps: Sequence[Stamp], types: Mapping[str, Any], most: int, refusal: Callable[[], DiscreetError]
+) -> Table:
+    """Some columns of all files, read whole; ends with the refusal where there are more than so many rows."""
+    room = min(size for ending, size in _IN_MEMORY_BYTES.items() if _ends(stamps, ending))
+    if sum(stamp.size for stamp in stamps) > room:
+        raise refusal()
+    batches: list[Any] = []
+    rows = 0
+    for batch in (batch for stamp in stamps for batch in csv_batches(stamp, types)):
+        batches.append(batch)
+        rows += batch.num_rows
+        if rows > most:
+            raise refusal()
+    schema = pa.schema([pa.field(name, kind) for name, kind in types.items()])
+    return pa.Table.from_batches(batches, schema)
 
 
 def unnamed_columns(names: Sequence[str]) -> DomainError:
@@ -81,6 +123,10 @@ def csv_batches(stamp: Stamp, types: Mapping[str, Any]) -> Iterator[Any]:
             remedy="Leave it out with columns=, or encode it as numbers.",
         )
     stamp.verify()
+
+
+def _ends(stamps: Sequence[Stamp], ending: str) -> bool:
+    return any(stamp.path.lower().endswith(ending) for stamp in stamps)
 
 
 def _numeric(kind: Any) -> bool:

@@ -36,6 +36,8 @@ class Stamp:
             seen = path.stat()
             if not stat.S_ISREG(seen.st_mode):
                 raise DataError(f"{path} is not a plain file", wanted="a Parquet or CSV file")
+            if not seen.st_size:
+                raise DataError(f"{path} is empty", wanted="columns, and at least one row")
             path.open("rb").close()  # permission is asked now, not in the middle of a run
         return cls(str(path), seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
 

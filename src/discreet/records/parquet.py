@@ -31,6 +31,7 @@ __all__ = [
     "Footer",
     "ParquetPart",
     "check_schemas",
+    "count_values",
     "cut_groups",
     "open_parquet",
     "read_columns",
@@ -137,6 +138,20 @@ def check_schemas(footers: Sequence[Footer]) -> None:
                 wanted="the same names and types in every file",
                 remedy="Open files of one schema at a time.",
             )
+
+
+def count_values(stamp: Stamp, names: Sequence[str]) -> int:
+    """How many values the longest of these columns holds: the steps in lists, where it is one of lists."""
+    totals = dict.fromkeys(names, 0)
+    with reading(stamp.path), open_parquet(stamp.path) as file:
+        metadata: Any = file.metadata
+        for group in (metadata.row_group(index) for index in range(metadata.num_row_groups)):
+            for column in (group.column(index) for index in range(group.num_columns)):
+                path = column.path_in_schema
+                for name in names:
+                    if path == name or path.startswith(f"{name}."):
+                        totals[name] += column.num_values
+    return max(totals.values())
 
 
 def cut_groups(footer: Footer, rule: Rule) -> tuple[ParquetPart, ...]:

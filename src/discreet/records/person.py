@@ -49,8 +49,11 @@ def check_rows_per_person(value: object) -> float:
     return number
 
 
-def plain_ids(ids: Array, name: str) -> Array:
-    """Ids as integers or text, dictionaries unfolded; refuses other types and missing ids."""
+def plain_ids(ids: Array, name: str, role: str = "person") -> Array:
+    """Ids as integers or text, dictionaries unfolded; refuses other types and missing ids.
+
+    ``role`` is what the ids tell apart: persons, or sequences.
+    """
     kind: Any = ids.type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -59,15 +62,17 @@ def plain_ids(ids: Array, name: str) -> Array:
         ids = ids.cast(pa.large_string())
     elif not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise DataError(
-            f"person column {name!r} cannot tell people apart",
+            f"{role} column {name!r} cannot tell {'people' if role == 'person' else f'{role}s'} apart",
             got=str(kind),
             wanted="integers or text",
             remedy="Cast it first; rounded numbers and times are no identities.",
         )
     if ids.null_count:
         raise DataError(
-            f"person column {name!r} has missing ids",
-            remedy="Every row needs an owner: remove such rows, or give each an id of its own.",
+            f"{role} column {name!r} has missing ids",
+            remedy="Every row needs an owner: remove such rows, or give each an id of its own."
+            if role == "person"
+            else f"Every row needs a {role}: remove such rows.",
         )
     return ids
 

@@ -225,7 +225,9 @@ def _staging(target: Path) -> Generator[Path]:
 
 def _refuse_used(target: Path) -> None:
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise DataError(f"{target} is not empty", wanted="a new or empty folder", remedy="Choose another.")
+        raise DataError(
+            f"the folder {target} is not empty", wanted="a new or empty folder", remedy="Choose another."
+        )
 
 
 def _flush(path: Path) -> None:

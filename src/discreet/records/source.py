@@ -10,7 +10,7 @@ import pyarrow as pa
 from discreet.errors import DataError, DomainError, ParameterError, PersonError
 from discreet.records.arrow import Table
 from discreet.records.chunk import Missing, Part, Rule, check_width
-from discreet.records.csv import CsvPart, csv_batches, csv_fields, unnamed_columns
+from discreet.records.csv import CsvPart, csv_batches, csv_table, same_fields, unnamed_columns
 from discreet.records.files import Stamp, find_files, is_path
 from discreet.records.memory import cut_array, cut_table
 from discreet.records.parquet import (
@@ -27,7 +27,7 @@ from discreet.records.seal import check_set
 from discreet.records.table import arrow_table, check_columns, choose_columns, make_of, require_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -37,7 +37,6 @@ IN_MEMORY_ROWS = 4_000_000
 """Files that nobody prepared are sorted by person in memory up to this many rows."""
 
 _IN_MEMORY_BYTES = 2**30
-_IN_MEMORY_CSV_BYTES = {".csv": 2**28, ".gz": 2**26}
 
 
 def open_records(
@@ -156,14 +155,7 @@ def _cut_sealed(footers: list[Footer], rule: Rule, person: str, bound: float) ->
 def _cut_csv(
     stamps: list[Stamp], columns: tuple[str, ...] | None, person: str | None, bound: float, missing: Missing
 ) -> tuple[Rule, Sequence[Part]]:
-    fields = csv_fields(stamps[0], person)
-    for stamp in stamps[1:]:
-        other = csv_fields(stamp, person)
-        if [name for name, _ in other] != [name for name, _ in fields]:
-            raise DataError(
-                f"{stamp.name} has other columns than {stamps[0].name}",
-                remedy="Open files of one kind at a time, and name the columns with columns=.",
-            )
+    fields = same_fields(stamps, person)
     if columns is None:
         raise unnamed_columns([name for name, _ in fields])
     require_columns([name for name, _ in fields], columns, person)
@@ -176,22 +168,8 @@ def _cut_csv(
 
 
 def _read_csv(stamps: list[Stamp], rule: Rule, person: str) -> Table:
-    room = min(limit for ending, limit in _IN_MEMORY_CSV_BYTES.items() if _ends(stamps, ending))
     types = {**dict.fromkeys(rule.names, pa.float64()), person: pa.string()}
-    batches: list[Any] = []
-    rows = 0
-    if sum(stamp.size for stamp in stamps) <= room:
-        for batch in (batch for stamp in stamps for batch in csv_batches(stamp, types)):
-            batches.append(batch)
-            rows += batch.num_rows
-            if rows > IN_MEMORY_ROWS:
-                raise _unprepared(stamps, person)
-        return pa.Table.from_batches(batches)
-    raise _unprepared(stamps, person)
-
-
-def _ends(stamps: Iterable[Stamp], ending: str) -> bool:
-    return any(stamp.path.lower().endswith(ending) for stamp in stamps)
+    return csv_table(stamps, types, IN_MEMORY_ROWS, lambda: _unprepared(stamps, person))
 
 
 def _has_rows(stamp: Stamp, column: str) -> bool:

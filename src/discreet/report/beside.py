@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from discreet.report.paper import Paper
+    from discreet.report.mixture import MixturePaper
 
 __all__ = ["Panel", "draw_beside"]
 
@@ -28,7 +28,7 @@ class Panel:
 
     title: str
     note: str
-    paper: Paper | None = None
+    paper: MixturePaper | None = None
     points: NDArray[np.float64] | None = None
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DAY", "NIGHT", "Colours", "make_figure", "scale_bar", "to_png", "trim"]
+__all__ = ["DAY", "NIGHT", "Colours", "make_figure", "plain", "scale_bar", "to_png", "trim"]
 
 _KILOMETRES = 111.195  # a degree of latitude
 
@@ -90,6 +90,12 @@ def scale_bar(axes: Axes, colours: Colours) -> None:
     axes.plot([0.04, 0.04 + part], [0.045, 0.045], linewidth=2, solid_capstyle="butt", zorder=9, **style)
     name = f"{length:g} km" if length >= 1 else f"{length * 1000:g} m"
     axes.text(0.04 + part / 2, 0.06, name, ha="center", va="bottom", fontsize=8, zorder=9, **style)
+
+
+def plain(name: str, most: int = 40) -> str:
+    """A name as matplotlib must show it: dollars are no formulas, and long names are cut."""
+    short = name if len(name) <= most else name[: most - 1] + "…"
+    return "".join(letter if letter.isprintable() else " " for letter in short).replace("$", r"\$")
 
 
 def to_png(figure: Figure, dpi: int = 240) -> bytes:

@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.models.mixture import Mixture
-from discreet.report.canvas import DAY, Colours, make_figure, scale_bar, to_png, trim
+from discreet.report.canvas import DAY, Colours, make_figure, plain, scale_bar, to_png, trim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from discreet.report.paper import Paper
+    from discreet.report.mixture import MixturePaper
 
-__all__ = ["draw_mixture", "draw_pair", "marginal", "window"]
+__all__ = ["draw_curve", "draw_mixture", "draw_pair", "marginal", "window"]
 
 _FINE = 220
 _NAMED = 24
 
 
-def draw_mixture(paper: Paper, colours: Colours = DAY) -> bytes:
+def draw_mixture(paper: MixturePaper, colours: Colours = DAY) -> bytes:
     """The picture of a report, as PNG: a curve for one column, else pairs of columns side by side."""
     if len(paper.columns) == 1:
-        return _draw_curve(paper, colours)
+        figure = make_figure(5.2, 3.1, colours)
+        draw_curve(figure.add_subplot(1, 1, 1), paper, colours)
+        return to_png(figure)
     pairs = paper.pairs
     across = min(2, len(pairs))
     down = math.ceil(len(pairs) / across)
@@ -42,7 +44,7 @@ def draw_mixture(paper: Paper, colours: Colours = DAY) -> bytes:
 
 def draw_pair(
     axes: Axes,
-    paper: Paper,
+    paper: MixturePaper,
     pair: tuple[int, int],
     colours: Colours,
     *,
@@ -68,8 +70,8 @@ def draw_pair(
         _number(axes, paper, flat, limits, colours)
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
-    axes.set_xlabel(_plain(paper.columns[pair[0]]))
-    axes.set_ylabel(_plain(paper.columns[pair[1]]))
+    axes.set_xlabel(plain(paper.columns[pair[0]]))
+    axes.set_ylabel(plain(paper.columns[pair[1]]))
     trim(axes, colours)
     if pair == paper.earth:
         axes.set_aspect(1 / math.cos(math.radians((bottom + top) / 2)), adjustable="box")
@@ -82,7 +84,7 @@ def marginal(mixture: Mixture, pair: tuple[int, int]) -> Mixture:
     return Mixture(mixture.weights, mixture.means[:, index], mixture.covariances[:, index][:, :, index])
 
 
-def window(paper: Paper, pair: tuple[int, int]) -> NDArray[np.float64]:
+def window(paper: MixturePaper, pair: tuple[int, int]) -> NDArray[np.float64]:
     """What to show: all components at two and a half standard deviations, inside the declared region."""
     weights = paper.mixture.weights
     shown = weights >= min(0.2 / len(weights), float(weights.max()))
@@ -120,7 +122,7 @@ def _shade(axes: Axes, flat: Mixture, limits: NDArray[np.float64], colours: Colo
     )
 
 
-def _border(axes: Axes, paper: Paper, pair: tuple[int, int], colours: Colours) -> None:
+def _border(axes: Axes, paper: MixturePaper, pair: tuple[int, int], colours: Colours) -> None:
     """The declared region, where it can be seen."""
     plain = paper.region.to_dict()
     style: Any = {"color": colours.faint, "linewidth": 0.8, "linestyle": (0, (2, 3)), "zorder": 1}
@@ -133,7 +135,9 @@ def _border(axes: Axes, paper: Paper, pair: tuple[int, int], colours: Colours) -
     axes.plot([west, east, east, west, west], [south, south, north, north, south], **style)
 
 
-def _number(axes: Axes, paper: Paper, flat: Mixture, limits: NDArray[np.float64], colours: Colours) -> None:
+def _number(
+    axes: Axes, paper: MixturePaper, flat: Mixture, limits: NDArray[np.float64], colours: Colours
+) -> None:
     """The number of each component at its mean, the heaviest first, as long as there is room."""
     from matplotlib.patheffects import withStroke
 
@@ -157,10 +161,8 @@ def _number(axes: Axes, paper: Paper, flat: Mixture, limits: NDArray[np.float64]
         label.set_path_effects([withStroke(linewidth=2.2, foreground=colours.paper, alpha=0.85)])
 
 
-def _draw_curve(paper: Paper, colours: Colours) -> bytes:
+def draw_curve(axes: Axes, paper: MixturePaper, colours: Colours) -> None:
     """One column: the density, and what each component adds to it."""
-    figure = make_figure(5.2, 3.1, colours)
-    axes = figure.add_subplot(1, 1, 1)
     low, high = window(paper, (0, 0))[0]
     x = np.linspace(low, high, 800)
     mixture = paper.mixture
@@ -172,10 +174,9 @@ def _draw_curve(paper: Paper, colours: Colours) -> bytes:
     axes.plot(x, np.exp(mixture.log_density(x[:, None])), color=colours.accent, linewidth=1.8)
     axes.set_xlim(low, high)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel(_plain(paper.columns[0]))
+    axes.set_xlabel(plain(paper.columns[0]))
     axes.set_ylabel("density")
     trim(axes, colours)
-    return to_png(figure)
 
 
 def _ellipse(flat: Mixture, k: int, radius: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -185,9 +186,3 @@ def _ellipse(flat: Mixture, k: int, radius: float) -> tuple[NDArray[np.float64],
     root = vectors * np.sqrt(np.maximum(values, 0))
     x, y = flat.means[k][:, None] + radius * root @ np.stack([np.cos(angle), np.sin(angle)])
     return x, y
-
-
-def _plain(name: str) -> str:
-    """A name as matplotlib must show it: dollars are no formulas, and long names are cut."""
-    short = name if len(name) <= 40 else name[:39] + "…"
-    return "".join(letter if letter.isprintable() else " " for letter in short).replace("$", r"\$")

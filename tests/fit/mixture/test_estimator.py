@@ -261,6 +261,12 @@ def test_the_plain_fit_is_marked_and_not_charged() -> None:
     assert model.guarantee_.events == ()
 
 
+@pytest.mark.parametrize("change", [{"epsilon": INF}, {"random_state": 1}])
+def test_whoever_sees_a_result_that_is_not_private_must_be_trusted(change: dict[str, Any]) -> None:
+    assert "everybody who sees the result" in private(**change).plan(2).trusts
+    assert "nobody who only sees the result" in private().plan(2).trusts
+
+
 def test_an_unfitted_model_says_so() -> None:
     with pytest.raises(NotFittedError, match="not fitted"):
         private().predict(blobs())
@@ -276,7 +282,7 @@ def with_value(value: float) -> np.ndarray:
     return rows
 
 
-# docs/bad-input.md lists these rows; tests/test_docs.py checks that each has its test here
+# docs/bad-input.md lists these rows; tests/test_house.py checks that each has its test here
 BAD_REQUESTS: dict[str, tuple[dict[str, Any], Any, type[Exception], str]] = {
     "NaN": ({}, with_value(math.nan), DataError, "missing values"),
     "infinite": ({}, with_value(math.inf), DataError, "infinite"),
@@ -307,6 +313,12 @@ BAD_REQUESTS: dict[str, tuple[dict[str, Any], Any, type[Exception], str]] = {
     "unknown noise": ({"noise": "pink"}, blobs(), ParameterError, "noise"),
     "no rows": ({}, np.empty((0, 2)), ValueError, "no rows|0 sample"),
     "one dimension": ({}, np.zeros(5), ValueError, "2D"),
+    "wide and diagonal": (
+        {"n_components": 20, "covariance_type": "diag"},
+        np.zeros((10, 3000)),
+        TooLargeError,
+        "memory",
+    ),
     "two terabytes": ({"n_components": 1_000_000}, np.zeros((10, 500)), TooLargeError, "memory"),
     "drop with method input": ({"method": "input", "missing": "drop"}, blobs(), ParameterError, "left out"),
     "epsilon next to nothing": ({"epsilon": 1e-20}, blobs(), ParameterError, "epsilon"),
@@ -318,13 +330,20 @@ BAD_REQUESTS: dict[str, tuple[dict[str, Any], Any, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD_REQUESTS)
-def test_bad_request(case: str) -> None:
+def test_bad_request(case: str, tmp_path: Path) -> None:
     changes, rows, error, words = BAD_REQUESTS[case]
     keywords: dict[str, Any] = {}
     if isinstance(rows, str):
         rows, keywords = blobs(50), {"person": np.arange(50)}
+    paid = {"ledger": Ledger.create(tmp_path / "l.ledger"), "dataset": "blobs"}
+    for unit in ("row", "person"):
+        paid["ledger"].budget("blobs", unit, 5.0, 1e-4)
+    before = paid["ledger"].head()
     with pytest.raises(error, match=words):
-        private(**changes).fit(rows, **keywords)
+        private(**({} if "dataset" in changes else {**paid, "random_state": None}), **changes).fit(
+            rows, **keywords
+        )
+    assert paid["ledger"].head() == before
 
 
 def test_bad_files(tmp_path: Path) -> None:

@@ -175,14 +175,14 @@ def test_removing_one_row_removes_that_rows_integers_and_nothing_else(floor: flo
 
 
 def test_the_tests_above_notice_a_product_that_depends_on_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = kernel._multiply  # pyright: ignore[reportPrivateUsage]
+    honest = kernel.multiply
 
     def careless(left: Any, right: Any, out: Any) -> Any:
         product = honest(left, right, out)
         product[0, 5:] += 1e-4  # what other kernels make of such narrow components, from the sixth row on
         return product
 
-    monkeypatch.setattr(kernel, "_multiply", careless)
+    monkeypatch.setattr(kernel, "multiply", careless)
     with pytest.raises(AssertionError):
         test_a_rows_integers_do_not_depend_on_how_many_others_there_are(12, 2, 1e-12)
 
@@ -442,7 +442,7 @@ def test_slack_covers_the_error_of_squared_lengths(shape: Any) -> None:
 def test_cost_is_never_less_than_what_a_row_adds(
     seed: int, dimension: int, components: int, kind: Any, norm: Any
 ) -> None:
-    """The formulas of `fit.scales` against the vector itself."""
+    """The formulas of `fit.mixture.scales` against the vector itself."""
     draw = np.random.default_rng(seed)
     layout = Layout(components, Pairs.of(kind, dimension), Scales.choose(dimension, kind, norm))
     shares = draw.dirichlet(np.full(components, 0.3))

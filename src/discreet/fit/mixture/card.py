@@ -6,15 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import BundleError
+from discreet.fit.mixture.request import LARGEST
+from discreet.models.mixture import Mixture
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from discreet.accounting.guarantee import Guarantee
-    from discreet.models.mixture import Mixture
+    from discreet.bundle import Bundle
 
-__all__ = ["pack_covariances", "precision_roots", "unpack_covariances", "write_card"]
+__all__ = [
+    "pack_covariances",
+    "precision_roots",
+    "read_description",
+    "read_mixture",
+    "unpack_covariances",
+    "write_card",
+]
+
+
+_PARAMETERS = ("n_components", "covariance_type", "method", "rounds")
 
 
 def pack_covariances(covariances: NDArray[np.float64], covariance_type: str) -> NDArray[np.float64]:
@@ -40,6 +54,51 @@ def unpack_covariances(
     if covariance_type == "spherical":
         return packed[:, None, None] * np.eye(dimension)
     return packed
+
+
+def read_mixture(bundle: Bundle) -> Mixture:
+    """The mixture in a bundle that may come from strangers: checked before memory is taken for it."""
+    tensors, described = bundle.tensors, bundle.description
+    try:
+        weights, means, packed = (tensors[name] for name in ("weights", "means", "covariances"))
+        kind, columns = described["parameters"]["covariance_type"], len(described["domain"]["columns"])
+        wanted = _shapes(weights.size, columns)[kind]
+    except (KeyError, TypeError):
+        raise BundleError("the description of the released model is damaged") from None
+    if (weights.ndim, means.shape, packed.shape) != (1, (weights.size, columns), wanted):
+        raise BundleError("the tensors do not fit the description of the released model")
+    if weights.size * (1 + columns) ** 2 > LARGEST:
+        raise BundleError("the released model does not fit into memory")
+    full = unpack_covariances(packed, means, kind)
+    try:
+        np.linalg.cholesky(full)
+    except np.linalg.LinAlgError:
+        raise BundleError("a covariance of the released model is not positive definite") from None
+    if weights.size == 0 or not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-6:
+        raise BundleError("the weights of the released model do not sum to one")
+    return Mixture(weights, means, full)
+
+
+def read_description(bundle: Bundle) -> tuple[Mapping[str, Any], Guarantee]:
+    """How the mixture in a bundle was fitted, and what was promised."""
+    from discreet.accounting.guarantee import Guarantee
+
+    try:
+        parameters = bundle.description["parameters"]
+        promised = Guarantee.from_dict(bundle.description["guarantee"])
+        return {name: parameters[name] for name in _PARAMETERS}, promised
+    except (KeyError, TypeError, ValueError):
+        raise BundleError("the description of the released model is damaged") from None
+
+
+def _shapes(components: int, columns: int) -> dict[str, tuple[int, ...]]:
+    """The shape of the covariances of each type, as scikit-learn has them."""
+    return {
+        "full": (components, columns, columns),
+        "tied": (columns, columns),
+        "diag": (components, columns),
+        "spherical": (components,),
+    }
 
 
 def precision_roots(mixture: Mixture, covariance_type: str) -> NDArray[np.float64]:
@@ -96,9 +155,9 @@ SHA-256 of the tensors: `{digest}`
 
 
 def _plain(name: str) -> str:
-    """A column name that cannot pass for Markdown."""
+    """Words, in which the name of a column cannot pass for Markdown or HTML."""
     return "".join(letter if letter.isprintable() and letter not in "`<>" else "?" for letter in name)
 
 
 def _paragraphs(words: str) -> str:
-    return "\n\n".join(words.splitlines())
+    return "\n\n".join(map(_plain, words.splitlines()))

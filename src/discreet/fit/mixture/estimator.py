@@ -223,11 +223,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a released model back, bit for bit."""
-        from discreet.accounting.guarantee import Guarantee
-
         bundle = load_bundle(path, KIND)
-        parameters, guarantee = bundle.description["parameters"], bundle.description["guarantee"]
-        promised = Guarantee.from_dict(guarantee)
+        card.read_mixture(bundle)  # refuses what is none
+        parameters, promised = card.read_description(bundle)
         model = cls(
             parameters["n_components"],
             epsilon=promised.epsilon,

@@ -3,7 +3,7 @@
 **Reveals** one noisy vector a round, and nothing else: the mixture is computed from these alone.
 **Costs** one event a round, fixed before the rows are read. **Trusts** the curator.
 
-Three things make it better than noise on one parameter at a time (`fit.published`): a row's
+Three things make it better than noise on one parameter at a time (`fit.mixture.published`): a row's
 responsibilities sum to one, so the whole vector of counts, means and covariances of all components changes by
 no more than that of one component would; the noise is added in each component's own coordinates, so a small
 hot spot gets small noise; and the fit grows from one component, so that most of the budget refines a good

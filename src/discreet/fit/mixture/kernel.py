@@ -12,12 +12,12 @@ float64 holds it exactly, in whatever order BLAS adds.
 
 **A row's integers depend on that row alone.** The first product is rounded, and BLAS rounds a column
 otherwise when it stands in the ragged end of a matrix, or alone. So blocks always have the same width, and
-the last one is filled up: then every column sees the same operations wherever it stands, which `_multiply`
-tries out before it relies on it. All else before floor is arithmetic element by element, with two exceptions.
-Sums over components that are made for some columns only go component by component (`add_rows`). And the test
-that says which rows are surely not clipped is so cautious that the others get the same factor, bit for bit,
-where they are not clipped either. So totals are exactly sums over rows of integers of each row, on machines
-of one kind: kinds of processors differ in the last bit of exp.
+the last one is filled up: then every column sees the same operations wherever it stands, which
+`discreet.fit.steady` tries out before it relies on it. All else before floor is arithmetic element by
+element, with two exceptions. Sums over components that are made for some columns only go component by
+component (`add_rows`). And the test that says which rows are surely not clipped is so cautious that the
+others get the same factor, bit for bit, where they are not clipped either. So totals are exactly sums over
+rows of integers of each row, on machines of one kind: kinds of processors differ in the last bit of exp.
 
 **The bound.** `Scales.cost` is the norm of a row's contribution as `fit.mixture.measure` releases it: it
 depends on the responsibilities and on t_k = |z_k|^2, the squared length of the rounded row in component k's
@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.fit.mixture.scales import add_rows
+from discreet.fit.steady import multiply
 from discreet.models.moments import Pairs
 
 if TYPE_CHECKING:
@@ -144,7 +145,6 @@ class _Buffers(threading.local):
 
 
 _buffers = _Buffers()
-_steady: dict[tuple[int, ...], bool] = {}
 
 
 def plain_sums(chunk: Chunk, sight: Sight) -> dict[str, NDArray[Any]]:
@@ -241,7 +241,7 @@ def _multiply_pairs(points: NDArray[np.float64], pairs: Pairs, out: NDArray[np.f
 def _share(features: NDArray[np.float64], sight: Sight, *, keep: bool) -> _Shares:
     """Exponentials of all forms; where all are next to nothing, the row's largest form is taken off first."""
     shape = (len(sight.constants), features.shape[1])
-    forms = _multiply(sight.coefficients, features, _buffers.take("forms", *shape))
+    forms = multiply(sight.coefficients, features, _buffers.take("forms", *shape))
     shares = _buffers.take("shares", *shape) if keep else forms
     np.exp(np.maximum(forms, _lowest(shape[1]), out=shares), out=shares)
     total = shares.sum(axis=0)
@@ -249,7 +249,7 @@ def _share(features: NDArray[np.float64], sight: Sight, *, keep: bool) -> _Share
     if total.min() < _NOTHING:
         alone = np.flatnonzero(total < _NOTHING)
         if not keep:
-            forms = _multiply(sight.coefficients, features, _buffers.take("again", *shape))
+            forms = multiply(sight.coefficients, features, _buffers.take("again", *shape))
         own = forms.take(alone, axis=1)
         shift[alone] = own.max(axis=0)
         own -= shift[alone]
@@ -278,33 +278,6 @@ def _clip(shares: _Shares, sight: Sight, scales: Scales) -> NDArray[np.float64]:
         np.maximum(each, 0.0, out=each)
         factor[far] = scales.clip(dense.take(far, axis=1), total[far], each)
     return factor
-
-
-def _multiply(
-    coefficients: NDArray[np.float64], features: NDArray[np.float64], out: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The product of matrices, whose columns do not depend, in any bit, on where they stand."""
-    (rows, inner), columns = coefficients.shape, features.shape[1]
-    shape = rows, inner, columns
-    if shape not in _steady:
-        _steady[shape] = _is_steady(rows, inner, columns)
-    if _steady[shape]:
-        return np.matmul(coefficients, features, out=out)
-    np.multiply(coefficients[:, :1], features[0], out=out)
-    for column, line in zip(coefficients.T[1:], features[1:], strict=True):
-        out += column[:, None] * line
-    return out
-
-
-def _is_steady(rows: int, inner: int, columns: int) -> bool:
-    """Whether the BLAS of this machine makes equal columns of equal columns, at these sizes."""
-    left = np.sin(1.0 + np.arange(rows * inner)).reshape(rows, inner)
-    for trial in range(4):
-        right = np.sin(np.arange(2.0, inner + 2.0) * (trial + 2)).reshape(inner, 1)
-        product = left @ np.ascontiguousarray(np.broadcast_to(right, (inner, columns)))
-        if (product != product[:, :1]).any():
-            return False
-    return True
 
 
 def _lowest(columns: int) -> NDArray[np.float64]:

@@ -3,9 +3,9 @@
 **Reveals** the noisy vector, to whoever is given the result. **Costs** one event. **Trusts** the curator.
 
 The frame is first put on a grid (`GridFrame`): integer means and integer inverse roots. The exact integer
-sums of `fit.kernel` are then carried into local coordinates in exact integer arithmetic on the driver, so
-that the vector before noise is a sum over rows of what `fit.scales` bounds, rounded once to the grid of a
-`Statistic`, whose bound is widened for that rounding.
+sums of `fit.mixture.kernel` are then carried into local coordinates in exact integer arithmetic on the
+driver, so that the vector before noise is a sum over rows of what `fit.mixture.scales` bounds, rounded once
+to the grid of a `Statistic`, whose bound is widened for that rounding.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ added to sums, whose bounds are declared, and divided by the *noisy* counts afte
 scales the noise by the private counts, divides by the private largest norm and stops on private likelihoods).
 Covariances get Gaussian noise in every case (Analyze Gauss); ``noise`` chooses for weights and means.
 
-It is here to be compared with: `fit.joint` is better at every budget we measured.
+It is here to be compared with: `fit.mixture.joint` is better at every budget we measured.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ def _state(task: Task, block: NDArray[Any], power: int) -> Statistic:
     bits = (BITS, 2 * BITS + 30, 3 * BITS + 60)[power]
     weights = second_weights(task.pairs) if power == _COVARIANCE else np.ones(len(block))
     l2 = task.per_person * reach**power * 2.0**_GRID_BITS + math.sqrt(len(block))
-    spread = (1.0, math.sqrt(dimension), 1 + (dimension - 1) / math.sqrt(2))[power]  # see `fit.scales`
+    # see `fit.mixture.scales`
+    spread = (1.0, math.sqrt(dimension), 1 + (dimension - 1) / math.sqrt(2))[power]
     l1 = task.per_person * spread * reach**power * 2.0**_GRID_BITS + len(block)
     total = rescale(block, weights, bits, _GRID_BITS)
     return Statistic(total, 2.0**-_GRID_BITS, max(l1, l2), l2, _LABELS[power])

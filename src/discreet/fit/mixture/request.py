@@ -117,14 +117,12 @@ def plan(wanted: Request, dimension: int) -> Plan:
         )
     if not (wanted.plain and wanted.bounds is None and wanted.radius is None):
         region = declare_region(dimension, bounds=wanted.bounds, radius=wanted.radius, center=wanted.center)
-    pairs = dimension * (dimension + 1) // 2 if wanted.covariance_type in ("full", "tied") else dimension
-    numbers_kept = wanted.n_components * (1 + dimension + 2 * pairs)
-    if numbers_kept > LARGEST:
+    if wanted.n_components * (1 + dimension) ** 2 > LARGEST:  # full matrices are kept for every type
         raise TooLargeError(
             "a mixture this large does not fit into memory",
             got=f"{wanted.n_components} components in {dimension} columns",
-            wanted=f"components * (1 + columns + 2 pairs of columns) <= {LARGEST}",
-            remedy="Use fewer components or columns, or covariance_type='diag'.",
+            wanted=f"components * (1 + columns)^2 <= {LARGEST:,}",
+            remedy="Use fewer components or columns.",
         )
     schedule, events = _price(wanted)
     guarantee = Guarantee(
@@ -159,7 +157,10 @@ def _price(wanted: Request) -> tuple[Schedule | None, tuple[Event, ...]]:
 
 
 def _trusted(wanted: Request) -> str:
-    if wanted.method == "input" and not wanted.plain:
+    if wanted.plain or wanted.bits.seeded:
+        knowing = "" if wanted.plain else " and may guess the seed"
+        return f"whoever runs the fit, who sees the rows; and everybody who sees the result{knowing}"
+    if wanted.method == "input":
         return (
             "whoever runs the fit, who sees the rows here; but nobody who sees the noisy rows: noise is "
             "added to each row by itself, as its owner could do"
@@ -220,7 +221,7 @@ def _delta(wanted: Request) -> float | None:
 
 def _whole(name: str, value: object, low: int) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
-        raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
+        raise ParameterError(f"{name} must be a whole number", got=value, wanted=f"{low} or more")
 
 
 def _number(name: str, value: object, *, low: float, high: float = 1e300) -> None:

@@ -136,8 +136,8 @@ def _inspect(records: Records, wanted: Request, planned: Plan) -> Any:
     if sum(count for count, _, _ in parts) < wanted.n_components:
         raise ParameterError(
             "there are fewer rows than components",
-            got=wanted.n_components,
-            wanted="at least one row a component",
+            got=f"{wanted.n_components} components",
+            wanted="at least one row for each",
         )
     if planned.region is not None:
         return planned.region

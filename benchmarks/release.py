@@ -1,10 +1,10 @@
 """Releasing a moving state: the plain per-step program, and ours, one person and many people at once.
 
-Everything is included: predict, constraint set, hull, protection of every state, noise, posterior. Radius three
-cells, all cells possible (the worst case), epsilon 1. The plain program is the paper's algorithm 2 written down in
-Python with Qhull for the hull; it has one person and computes everything at each step. Ours has one person or a
-thousand; "afresh" drops every kept scene before each step, so that hull and protection are computed again, once
-for all. The plain program draws doubles; ours draws exact noise.
+Everything is included: predict, constraint set, hull, protection of every state, noise, posterior. Radius
+three cells, all cells possible (the worst case), epsilon 1. The plain program is the paper's algorithm 2
+written down in Python with Qhull for the hull; it has one person and computes everything at each step. Ours
+has one person or a thousand; "afresh" drops every kept scene before each step, so that hull and protection
+are computed again, once for all. The plain program draws doubles; ours draws exact noise.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def _compare(side: int) -> list[Finding]:
     plural = {"one afresh": "1 person", "one": "1 person", "many afresh": "1,000", "many": "1,000"}
     return [
         Finding(
-            f"release, {states} cells, {plural[name]}, {'afresh' if 'afresh' in name else 'scenes kept'}: plain",
+            f"release, {states} cells, {plural[name]}, {'afresh' if 'afresh' in name else 'scenes kept'}: "
+            "plain",
             f"{1 / each[name]:,.0f} releases/s",
             f"{1 / each['plain']:,.2f} releases/s",
             each["plain"] / each[name],

@@ -212,3 +212,33 @@ def test_private_digits_are_told_apart_where_they_differ(
     monkeypatch.setattr(private_digits, "OUT", tmp_path)
     monkeypatch.setattr(places, "OUT", tmp_path)
     assert "| short | 90.00 | 95.00 | 100.00 |" in private_digits.write(rows, 1)
+
+
+@pytest.mark.slow
+def test_release_compares_policies_on_invented_walks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments import release
+
+    draw = np.random.default_rng(1)
+    (tmp_path / "location").mkdir()
+    for data in release.PLACES:
+        south, north, west, east = data.box
+        middle = np.array([(south + north) / 2, (west + east) / 2])
+        size = np.array([north - south, east - west]) / 2
+        steps = draw.normal(0, 0.03, (30, 80, 2)).cumsum(axis=1)
+        spots = middle + np.clip(steps, -0.9, 0.9) * size
+        table = pa.table(
+            {
+                "user": np.repeat(np.arange(30), 80),
+                "time": np.tile(np.arange(80) * 60.0, 30),
+                "lat": spots[..., 0].reshape(-1),
+                "lon": spots[..., 1].reshape(-1),
+            }
+        )
+        pq.write_table(table, tmp_path / "location" / data.file)
+    for module in (places, release):
+        monkeypatch.setattr(module, "OUT", tmp_path / "out")
+    monkeypatch.setattr(release, "QUICK", (2, 6))
+    text = release.run(tmp_path, quick=True)
+    assert "DPHMM radius" in text and "DPLS" in text and "nan" not in text
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"release.json", "release_fair.json", "release_time.png", "release_settings.png"} <= written

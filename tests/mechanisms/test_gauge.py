@@ -83,7 +83,10 @@ def test_the_published_example_has_expected_squared_error_54():
 def test_laplace_noise_is_the_gauge_of_an_l1_ball():
     ball = diamond(BODIES["plane, the running example"] * SCALE)
     draws = LatticeNoise(ball, 1.0).draw(20_000, seeded(4)) / (5 * SCALE)
-    laplace = lambda x: np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
+
+    def laplace(x):
+        return np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
+
     for coordinate in draws.T:
         assert kolmogorov_distance(coordinate, laplace) > UNLIKELY
 

@@ -54,6 +54,7 @@ def test_torn_pairs_are_known_before_anything_is_released():
     now = stream.step(A).scenes[0]
     (then,) = stream.foresee()
     assert torn_pairs(stream.world, stream.policy, now, then).tolist() == [[A, B]]
+    assert stream.step(C).torn.tolist() == [[A, B]]
     joined = Policy.edges(stream.world, [(A, B), (C, E), (D, F), (C, D)])
     again = Stream(stream.world, joined, epsilon=1.0, start=6)
     now = again.step(A).scenes[0]

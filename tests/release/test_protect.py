@@ -15,7 +15,9 @@ INSTANCES = 300 if LONG else 25
 
 
 def instances(count, most=4):
-    """Eight knots of a 7 by 7 lattice, near ones joined: with one to four exposed, as in the research notes."""
+    """Eight knots of a 7 by 7 lattice, near ones joined: with one to four exposed, as in the research
+    notes.
+    """
     draw = np.random.default_rng(0)
     while count:
         places = draw.choice(49, 8, replace=False)

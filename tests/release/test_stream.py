@@ -303,3 +303,30 @@ def test_prior_weighted_protection_sees_through_unlikely_company():
     even = np.zeros(25)
     even[[12, 13]] = 0.5
     assert scene.weigh(even)[12] == pytest.approx(2)
+
+
+def test_the_filter_knows_which_stand_in_every_question_used():
+    """Stand-ins are chosen by the first question, and the second is answered about the same state."""
+    base = walk(size=6, seed=1)
+    height = np.random.default_rng(0).permutation(36).astype(float)
+    world = Map(base.points, base.transitions, columns={"height": height})
+    settings = {"epsilon": {"place": 40.0, "height": 40.0}, "query": {"place": None, "height": "height"}}
+    stream = Stream(world, Policy.complete(world), **settings, start=14, delta=0.5, random_state=4)
+    done = stream.step(0)
+    assert done.surrogate
+    scene = done.scenes[0]
+    stands_for = int(scene.stand_ins[0])
+    assert np.argmax(done.belief) in np.flatnonzero(scene.stand_ins == stands_for)
+
+
+def test_any_two_possible_states_are_bounded_by_the_spread():
+    world = walk(size=6, seed=4)
+    stream = started(world, random_state=1)
+    before = world.transitions.T @ stream.belief
+    done = stream.step(14)
+    change = np.log(done.belief) - np.log(before)
+    scene = done.scenes[0]
+    shell = 1 / scene.noise.shells
+    assert np.ptp(change) <= scene.spread + shell + 1e-9
+    moves = scene.query.units[:, None] - scene.query.units[None]
+    assert scene.spread == pytest.approx(scene.body.gauge(moves.reshape(-1, 2)).max())

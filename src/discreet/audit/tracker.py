@@ -1,16 +1,17 @@
 """Following somebody by what they released: the Bayesian adversary, and two attacks on unsound mechanisms.
 
 **The tracker** knows the map, the policy and every release, as everybody does. It filters, smooths, finds the
-most likely path, and answers with the mean of the smoothed belief, which has the least expected squared error.
+most likely path, and answers with the mean of the smoothed belief, which has the least expected squared
+error.
 
-**Per-state calibration** (appendix 11.5 of the paper) adapts the hull to the neighbours of the *true* state. That
-gives less noise and no privacy: the shape of the noise then tells the state. `per_state_release` is that
+**Per-state calibration** (appendix 11.5 of the paper) adapts the hull to the neighbours of the *true* state.
+That gives less noise and no privacy: the shape of the noise then tells the state. `per_state_release` is that
 mechanism, `break_per_state` its undoing.
 
-**Rays.** A published sampler draws a uniform point of the hull from a lattice of 200 by 200 knots and stretches it
-by a Gamma radius. All its outputs lie on a few thousand rays through the true answer, and whoever tries the
-candidates sees on whose rays the output lies. `ray_release` is that sampler, `find_rays` the attack; on the
-integer lattice of `discreet.mechanisms.gauge`, every candidate explains every output.
+**Rays.** A published sampler draws a uniform point of the hull from a lattice of 200 by 200 knots and
+stretches it by a Gamma radius. All its outputs lie on a few thousand rays through the true answer, and
+whoever tries the candidates sees on whose rays the output lies. `ray_release` is that sampler, `find_rays`
+the attack; on the integer lattice of `discreet.mechanisms.gauge`, every candidate explains every output.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ _ON_LINE = 1e-9
 class Tracked:
     """How well the adversary did on one trace. Errors are in the units of the query, one a step.
 
-    ``online`` is the error of the mean of the belief right after each release, ``in_hindsight`` of the smoothed
-    one; ``path`` is the most likely path, and ``found`` the share of its steps that are true; ``confidence`` is
-    the smoothed probability of each true state.
+    ``online`` is the error of the mean of the belief right after each release, ``in_hindsight`` of the
+    smoothed one; ``path`` is the most likely path, and ``found`` the share of its steps that are true;
+    ``confidence`` is the smoothed probability of each true state.
     """
 
     online: NDArray[np.float64]
@@ -104,7 +105,9 @@ def break_per_state(
     released: NDArray[np.float64],
     epsilon: float,
 ) -> dict[int, float]:
-    """The log-likelihood of a per-state release from each possible state: minus infinity rules a state out."""
+    """The log-likelihood of a per-state release from each possible state: minus infinity rules a state
+    out.
+    """
     result: dict[int, float] = {}
     for state in possible:
         body = _own_body(policy, answers, possible, state)
@@ -120,7 +123,9 @@ def break_per_state(
 
 
 def ray_release(body: Body, epsilon: float, size: int, bits: Bits) -> NDArray[np.float64]:
-    """UNSOUND: moves as the published sampler draws them, from a lattice of knots in the hull (two dimensions)."""
+    """UNSOUND: moves as the published sampler draws them, from a lattice of knots in the hull (two
+    dimensions).
+    """
     knots = _knots(body)
     chosen = knots[bits.integers(0, len(knots), size)]
     uniform = (bits.integers(0, 2**53, (size, 3)).astype(np.float64) + 0.5) * 2.0**-53

@@ -18,19 +18,24 @@ if TYPE_CHECKING:
     from discreet.jobs.party import new_party, parties, read_party, trust_party
     from discreet.jobs.plan import FitHMM, FitMixture, FitPlan, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
+    from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.result import Result
     from discreet.jobs.show import Shown, show_bundle
 
 __all__ = [
     "Demo",
+    "Explained",
     "FitHMM",
     "FitMixture",
     "FitPlan",
     "Preview",
+    "Released",
     "Result",
     "Shown",
+    "explain_release",
     "fit_hmm",
     "fit_mixture",
+    "learn_map",
     "make_plan",
     "new_budget",
     "new_party",
@@ -42,6 +47,7 @@ __all__ = [
     "read_party",
     "read_plan",
     "run_demo",
+    "run_release",
     "show_bundle",
     "trust_party",
 ]
@@ -67,6 +73,11 @@ _HOMES = {
     "Result": "result",
     "Preview": "forecast",
     "preview": "forecast",
+    "Explained": "release",
+    "Released": "release",
+    "explain_release": "release",
+    "learn_map": "release",
+    "run_release": "release",
     "Shown": "show",
     "show_bundle": "show",
 }

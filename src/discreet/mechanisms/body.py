@@ -91,7 +91,8 @@ class Body:
     def moment(self) -> NDArray[np.float64]:
         """The mean of x x' for a point x uniform in the body, in space.
 
-        Over the simplex with corners 0, v_1 ... v_r it is (sum v_i v_i' + (sum v_i)(sum v_i)') / ((r+1)(r+2)).
+        Over the simplex with corners 0, v_1 ... v_r it is (sum v_i v_i' + (sum v_i)(sum v_i)') /
+        ((r+1)(r+2)).
         """
         if not self.rank:
             return np.zeros((self.dimension, self.dimension))

@@ -19,10 +19,10 @@ the lattice does not change the normaliser. *It is drawn exactly*, in whole arra
  4. z is kept if it lies in (n / m) K: m |a_k . z| <= n b_k, in integers.
 So P[z] is proportional to the sum of q^n over all n >= n(z), that is, to q^n(z). No floating-point number
 takes part: there are no low bits to attack. The shear (from the second moment of K) only makes the box fit.
-*Why the box contains (n / m) K:* let s_i be the shear, rounded to halves of its unit. A point of (n / m) K has
-|z_i - s_i| <= (n / m) h_i, h_i the largest value over the corners of K; rounding adds at most 1/2; and u_i is
-an integer, so |u_i| <= floor(n h_i / m) + 1 = w_i(n). *Why M_i is enough:* 2 w_i(n) + 1 <= (2 h_i / m) n + 3
-<= max(2 h_i / m, 3) (n + 1) <= M_i (n + i).
+*Why the box contains (n / m) K:* let s_i be the shear, rounded to halves of its unit. A point of (n / m) K
+has |z_i - s_i| <= (n / m) h_i, h_i the largest value over the corners of K; rounding adds at most 1/2; and
+u_i is an integer, so |u_i| <= floor(n h_i / m) + 1 = w_i(n). *Why M_i is enough:* 2 w_i(n) + 1 <= (2 h_i / m)
+n + 3 <= max(2 h_i / m, 3) (n + 1) <= M_i (n + i).
 
 **Continuous noise** (`ContinuousNoise`) is for analysis and pictures: a facet by the volume of its cone, a
 uniform point on it, times a Gamma(r) radius. It has the low bits of every noise in doubles. Then the gauge is
@@ -100,8 +100,8 @@ def expected_squared_error(body: Body, epsilon: float) -> float:
 class LatticeNoise:
     """Exact K-norm noise on the integers.
 
-    **Costs** ``epsilon`` for answers whose difference lies in the body (a little less: epsilon is rounded down
-    to a multiple of 2**-20, so that it is a fraction), and some 2 microseconds a draw in arrays.
+    **Costs** ``epsilon`` for answers whose difference lies in the body (a little less: epsilon is rounded
+    down to a multiple of 2**-20, so that it is a fraction), and some 2 microseconds a draw in arrays.
     **Reveals** by its running time what every rejection sampler reveals: do not let outsiders time draws.
     """
 

@@ -29,7 +29,9 @@ Rows = list[list[int]]
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The integer points of a subspace: ``basis`` (d, r), ``coordinates`` (r, d), ``equations`` (d - r, d)."""
+    """The integer points of a subspace: ``basis`` (d, r), ``coordinates`` (r, d), ``equations`` (d - r,
+    d).
+    """
 
     basis: NDArray[np.int64]
     coordinates: NDArray[np.int64]

@@ -1,9 +1,9 @@
 """What everybody believes about a state after a release: Bayes' rule with exactly the law of the noise.
 
-With the lattice law, P[z | s] is proportional to exp(-(epsilon / m) ceil(m ||z - f(s)||_K)) on the lattice, with
-a normaliser that is the same for every s. Exponents are shifted by the smallest among the possible states before
-they are exponentiated, so that no release is too far out for doubles. A possible state whose prior has become
-smaller than 1e-300 counts as that: doubles forget it, the model does not.
+With the lattice law, P[z | s] is proportional to exp(-(epsilon / m) ceil(m ||z - f(s)||_K)) on the lattice,
+with a normaliser that is the same for every s. Exponents are shifted by the smallest among the possible
+states before they are exponentiated, so that no release is too far out for doubles. A possible state whose
+prior has become smaller than 1e-300 counts as that: doubles forget it, the model does not.
 
 People are handled in blocks whose tables fit into the cache.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.release.scene import Scene
 
-__all__ = ["exponents", "update"]
+__all__ = ["exponents", "stand_ins", "update"]
 
 _TABLE = 2**16
 _LEAST = 1e-300
@@ -36,12 +36,13 @@ def update(
     ``released`` holds what each question answered to each person, in steps, (people, d).
     """
     result = np.empty_like(prior)
+    places = stand_ins(scenes[0], states)
     block = max(1, _TABLE // len(states))
     for start in range(0, prior.shape[1], block):
         people = slice(start, start + block)
-        table = exponents(scenes[0], released[0][people], states)
+        table = exponents(scenes[0], released[0][people], places)
         for scene, points in zip(scenes[1:], released[1:], strict=True):
-            table += exponents(scene, points[people], states)
+            table += exponents(scene, points[people], places)
         table -= table.min(axis=0)
         np.negative(table, out=table)
         np.exp(table, out=table)
@@ -51,18 +52,23 @@ def update(
     return result
 
 
-def exponents(scene: Scene, released: NDArray[np.float64], states: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Minus the logarithm of the law of each person's release from each state, (states, people).
-
-    A state that is not possible answers as its stand-in does. Off the span of a flat hull it is infinite.
+def stand_ins(scene: Scene, states: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As which state each is released: itself if it is possible, else the nearest one by the first
+    question.
     """
-    body, places = scene.body, states
-    if not scene.possible[states].all():
-        places = scene.stand_ins[states]
+    return states if scene.possible[states].all() else scene.stand_ins[states]
+
+
+def exponents(scene: Scene, released: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Minus the logarithm of the law of each person's release from each possible state, (states, people).
+
+    Off the span of a flat hull it is infinite.
+    """
+    body = scene.body
     offsets = body.offsets / scene.noise.shells
     answers = scene.projected[:, places]
     points = _project(scene, released)
-    table = np.empty((len(states), len(released)))
+    table = np.empty((len(places), len(released)))
     spare = np.empty_like(table)
     for facet, offset in enumerate(offsets):
         into = table if facet == 0 else spare

@@ -1,10 +1,10 @@
 """`Crowd`: many people at once, each with a state of their own, released step by step.
 
 **State.** For each person a belief: the posterior of everybody who knows the map, the policy and what was
-released to that person. Besides, which states are possible at all. Without a cut-off that is a matter of logic,
-not of doubles: C_t is what the map can reach from C_(t-1), and noise on a hull of full rank excludes nobody, so
-people who start alike share it at every step, and with it hull, protection, exposure and repair. A flat hull
-does exclude states (those off its line), exactly, and then people part.
+released to that person. Besides, which states are possible at all. Without a cut-off that is a matter of
+logic, not of doubles: C_t is what the map can reach from C_(t-1), and noise on a hull of full rank excludes
+nobody, so people who start alike share it at every step, and with it hull, protection, exposure and repair. A
+flat hull does exclude states (those off its line), exactly, and then people part.
 
 **Order.** Everything that can be refused is refused for everybody before any noise is drawn, and nothing is
 kept until everything has been drawn: after an error the crowd is as it was.
@@ -151,6 +151,14 @@ class Crowd:
         self.beliefs, self._masks, self.steps = beliefs, masks, self.steps + 1
         return self._releases(groups, truth, hidden)
 
+    def keep(self, people: int) -> None:
+        """Go on with the first so many people; the others have arrived."""
+        if not 1 <= people <= self.people:
+            raise ParameterError("there are not so many people", got=people, wanted=f"1 to {self.people}")
+        self.beliefs = np.ascontiguousarray(self.beliefs[:, :people])
+        kept = [(mask, who[who < people]) for mask, who in self._masks]
+        self._masks = [(mask, who) for mask, who in kept if len(who)]
+
     def masks(self) -> list[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
         """Which states are possible after what was released, and for whom."""
         return self._masks
@@ -265,6 +273,7 @@ class Crowd:
             joined="; and ".join(self.policy.words) or "no states",
             cut=self.cut,
             delta=self.delta,
+            outside=self.outside,
             exact_noise=noise == "lattice",
             seeded=self._bits.seeded,
             map_is=how,

@@ -83,6 +83,12 @@ class Grid:
         cell = np.minimum(row, self.rows - 1) * self.columns + np.minimum(column, self.columns - 1)
         return np.where(inside, cell, -1)
 
+    def project(
+        self, lat: NDArray[np.float64], lon: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Metres east and north of the south-west corner; the box does not end them."""
+        return (lon - self.box[2]) * self.metres[0], (lat - self.box[0]) * self.metres[1]
+
     def centers(self) -> NDArray[np.float64]:
         """The middle of every cell, in metres east and north of the south-west corner."""
         row, column = np.divmod(np.arange(self.size), self.columns)

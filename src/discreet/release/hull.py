@@ -12,8 +12,8 @@ degree 1 is exposed. On a raster the body's rows are intervals, so a row of pref
 pairs are tested, exactly, and kept as a sparse matrix for as long as the body stays the same.
 
 A degree of two says that *one* other state is hidden with it, whose probability may be tiny. So two more
-numbers: the same counted by distinct answers (states with equal answers are indistinguishable in any case, and
-the answer itself may still be obvious), and weighted by the prior (`weigh`).
+numbers: the same counted by distinct answers (states with equal answers are indistinguishable in any case,
+and the answer itself may still be obvious), and weighted by the prior (`weigh`).
 """
 
 from __future__ import annotations

@@ -2,15 +2,16 @@
 
 **Public traces** are counted as they are; states are the visited cells.
 
-**Private traces.** One person's moves weigh min(1, moves_per_person / how many they made), so together at most
-``moves_per_person``. The counts are one integer for each cell of the box and each of the (2 reach + 1)^2 cells
-around it; each weight is rounded down to a multiple of 2**-20 first, so one person changes the counts by at most
-moves_per_person * 2**20 units in l1 and in l2 norm (all moves may be the same one). Noise is added once, by
-`discreet.mechanisms.noise.release`: Gaussian if delta is given, Laplace otherwise.
+**Private traces.** One person's moves weigh min(1, moves_per_person / how many they made), so together at
+most ``moves_per_person``. The counts are one integer for each cell of the box and each of the (2 reach + 1)^2
+cells around it; each weight is rounded down to a multiple of 2**-20 first, so one person changes the counts
+by at most moves_per_person * 2**20 units in l1 and in l2 norm (all moves may be the same one). Noise is added
+once, by `discreet.mechanisms.noise.release`: Gaussian if delta is given, Laplace otherwise.
 
-What follows is computed from noisy counts alone: one deviation of the noise is taken off every count and nothing
-is left below 0; the rows are normalised; and a share of each row is spread over the cell and those around it,
-so that every neighbouring cell can be reached. A cell whose counts vanish leads to its neighbours alike.
+What follows is computed from noisy counts alone: one deviation of the noise is taken off every count and
+nothing is left below 0; the rows are normalised; and a share of each row is spread over the cell and those
+around it, so that every neighbouring cell can be reached. A cell whose counts vanish leads to its neighbours
+alike.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +12,10 @@ import numpy as np
 from discreet.errors import BundleError, DataError, ParameterError
 from discreet.release.grid import Grid
 from discreet.release.query import Query, query_of
+from discreet.release.store import read_json, write_json
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from discreet.accounting.ledger import Ledger
     from discreet.randomness import RandomState
 
-__all__ = ["Map"]
+__all__ = ["Map", "check_belief"]
 
 _SCHEMA = 1
 _TOLERANCE = 1e-6
+_ROUNDING = 1e-12  # closer than that to one, probabilities are left as they are, so that files come back
 
 
 class Map:
@@ -150,6 +151,17 @@ class Map:
             )
         return states
 
+    def nearest(self, lat: ArrayLike, lon: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The state nearest to each place, and whether the place lies in it."""
+        from scipy.spatial import KDTree
+
+        states = self.cells(lat, lon, outside="mark")
+        known = states >= 0
+        if self.grid is not None and not known.all():
+            east, north = self.grid.project(np.asarray(lat)[~known], np.asarray(lon)[~known])
+            states[~known] = KDTree(self.points).query(np.stack([east, north], axis=1))[1]
+        return states, known
+
     def degrees(self, points: ArrayLike) -> NDArray[np.float64]:
         """Latitude and longitude of points in metres."""
         if self.grid is None:
@@ -243,34 +255,7 @@ def check_belief(values: ArrayLike, size: int, name: str) -> NDArray[np.float64]
         raise ParameterError(
             f"{name} is not a distribution", wanted="probabilities, none negative, that sum to one"
         )
-    return belief / belief.sum()
-
-
-def write_json(place: Path, plain: Mapping[str, Any]) -> None:
-    """Write a file whole or not at all."""
-    fresh = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        with fresh.open("w", encoding="utf-8") as file:
-            json.dump(plain, file, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(place)
-    except OSError as error:
-        fresh.unlink(missing_ok=True)
-        raise BundleError(f"cannot write {place.name}: {error.strerror}") from None
-
-
-def read_json(path: str | os.PathLike[str], kind: str, schema: int) -> dict[str, Any]:
-    """Read a file of the given kind and schema."""
-    place = Path(path).expanduser()
-    try:
-        plain = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise BundleError(f"the {kind} cannot be read", got=place.name) from None
-    if not isinstance(plain, dict) or plain.get("kind") != kind or plain.get("schema") != schema:
-        raise BundleError(f"this is not a {kind}", got=place.name, wanted=f"kind {kind}, schema {schema}")
-    return plain
+    return belief if abs(belief.sum() - 1) <= _ROUNDING else belief / belief.sum()
 
 
 def _points(grid: Grid, visited: Any) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.accounting.event import check_number
 from discreet.errors import ParameterError
-from discreet.release.map import read_json, write_json
+from discreet.release.store import read_json, write_json
 
 if TYPE_CHECKING:
     import os
@@ -28,10 +28,11 @@ _MOST_EDGES = 20_000_000
 
 
 class Policy:
-    """An undirected graph on the states of a map: an edge joins two states that a release must not tell apart.
+    """An undirected graph on the states of a map: an edge joins two states that a release must not tell
+    apart.
 
-    ``pairs`` (E, 2) are single edges, i < j; each of ``cliques`` labels the states (-1: none), and states with
-    the same label are all joined. ``words`` says it for people.
+    ``pairs`` (E, 2) are single edges, i < j; each of ``cliques`` labels the states (-1: none), and states
+    with the same label are all joined. ``words`` says it for people.
     """
 
     def __init__(

@@ -5,10 +5,10 @@ The paper asks for the graph that contains the given one, exposes nobody, and ha
 falls again, and each exposed state needs one edge at most: any rule that joins each to some other state ends
 with nobody exposed.
 
-*Is one edge for each exposed state enough for the optimum?* Yes. In an optimal graph every exposed state i has
-some j with f(j) - f(i) in its hull K'. The hull with just those edges added lies within K' and protects the
-same states. So the optimum is one choice of a partner for each exposed state, which `exact` searches, cutting
-off branches that are already too large (volumes only grow).
+*Is one edge for each exposed state enough for the optimum?* Yes. In an optimal graph every exposed state i
+has some j with f(j) - f(i) in its hull K'. The hull with just those edges added lies within K' and protects
+the same states. So the optimum is one choice of a partner for each exposed state, which `exact` searches,
+cutting off branches that are already too large (volumes only grow).
 
 Rules:
     nearest-euclid, nearest-l1, nearest-gauge   join each to its nearest state, in the order of their numbers
@@ -55,8 +55,8 @@ Edges = dict[int, int]
 class Repairer:
     """Finds repair edges among some states, counted from 0.
 
-    ``units`` (n, d) are their answers in steps, and ``answers`` in the numbers of the query, which say what is
-    near.
+    ``units`` (n, d) are their answers in steps, and ``answers`` in the numbers of the query, which say what
+    is near.
     """
 
     def __init__(
@@ -177,7 +177,9 @@ class Repairer:
         return self._search(exposed, self._in_orders(exposed), None)
 
     def _search(self, exposed: list[int], best: Edges, patience: int | None) -> Edges:
-        """Depth first over the partners of each exposed state, small bodies first, for so many nodes at most."""
+        """Depth first over the partners of each exposed state, small bodies first, for so many nodes at
+        most.
+        """
         bound = _size(self.join(best))
         stack: list[tuple[int, Edges, Body]] = [(0, {}, self._base)]
         while stack and patience != 0:

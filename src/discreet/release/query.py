@@ -1,9 +1,10 @@
 """What is answered about a state: numbers on a public lattice.
 
 Noise is drawn on integers, so answers are rounded to integers first: multiples of a step, one step a column.
-The step is part of the public question, and the same for all columns whose ranges are comparable. For cells of a grid it divides the cell, so nothing is lost; otherwise
-it is a power of two near a hundred-thousandth of the range (in two dimensions; a thousandth in three, coarser
-beyond), and rounding moves an answer by at most half a step. Everything that privacy rests on (hulls, protection, noise) uses the rounded answers.
+The step is part of the public question, and the same for all columns whose ranges are comparable. For cells
+of a grid it divides the cell, so nothing is lost; otherwise it is a power of two near a hundred-thousandth of
+the range (in two dimensions; a thousandth in three, coarser beyond), and rounding moves an answer by at most
+half a step. Everything that privacy rests on (hulls, protection, noise) uses the rounded answers.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -40,9 +40,9 @@ _LAWS = {"lattice": LatticeNoise, "continuous": ContinuousNoise}
 class Scene:
     """One step of one question, as everybody sees it.
 
-    ``possible`` marks the constraint set C. ``body`` is the hull after repair and ``base`` before. ``degrees``
-    is the degree of protection of each possible state after repair (0 elsewhere). ``exposed`` lists the states
-    that were exposed before, ``repaired`` the edges that were added.
+    ``possible`` marks the constraint set C. ``body`` is the hull after repair and ``base`` before.
+    ``degrees`` is the degree of protection of each possible state after repair (0 elsewhere). ``exposed``
+    lists the states that were exposed before, ``repaired`` the edges that were added.
     """
 
     query: Query
@@ -99,6 +99,17 @@ class Scene:
         moment = float((np.diagonal(self.body.moment) * steps**2).sum())
         trace = float(np.trace(self.body.moment)) or 1.0
         return float(np.sqrt(expected_squared_error(self.body, self.noise.epsilon) * moment / trace))
+
+    @cached_property
+    def spread(self) -> float:
+        """How many hulls the two possible answers lie apart that lie farthest apart.
+
+        Epsilon times this bounds what a release says about *any* two possible states (theorem 6.3).
+        """
+        if not self.body.span.whole:
+            return float(self.body.gauge(_widest(self.query.units[self.possible])).max())
+        values = self.projected[:, self.possible]
+        return float((np.ptp(values, axis=1) / self.body.offsets).max())
 
     @cached_property
     def projected(self) -> NDArray[np.float64]:
@@ -184,10 +195,10 @@ class Question:
                 remedy='Use repair="area", or a policy with more edges.',
             )
         places = {state: place for place, state in enumerate(inside.tolist())}
-        rule = self.repair if isinstance(self.repair, str) else _renamed(self.repair, places)
         units, answers = self.query.units[inside], self.query.answers[inside]
         repairer = Repairer(units, answers, base, self._sensitivity.hull)
-        found = repairer.repair([places[state] for state in exposed.tolist()], rule)
+        rule = self.repair if isinstance(self.repair, str) else _renamed(self.repair, places)
+        found = repairer.repair([places[state] for state in exposed.tolist()], cast("Any", rule))
         if not found:
             raise ExposedError("no repair edge is named for the exposed states", remedy='Use repair="area".')
         return tuple((int(inside[i]), int(inside[j])) for i, j in found.items())
@@ -207,6 +218,11 @@ class Question:
     ) -> Scene:
         noise = _LAWS[self.noise](body, self.epsilon)
         return Scene(self.query, possible.copy(), base, body, noise, degrees, exposed, edges)
+
+
+def _widest(units: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All differences from the first answer: off the span of a flat hull they are infinitely far."""
+    return units - units[0]
 
 
 def _renamed(edges: Mapping[int, int], places: Mapping[int, int]) -> dict[int, int]:

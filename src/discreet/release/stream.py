@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from discreet.release.crowd import Crowd
 from discreet.release.map import check_belief
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -54,6 +54,16 @@ class Release:
     surrogate: bool
     scenes: tuple[Scene, ...]
     guarantee: Promise
+    torn_by: Callable[[], NDArray[np.int64]]
+
+    @cached_property
+    def torn(self) -> NDArray[np.int64]:
+        """Pairs that were joined at the step before, and whose successors can be neither joined nor equal
+        now.
+
+        What was promised for them then, this and later releases may undo.
+        """
+        return self.torn_by()
 
     @property
     def exposed(self) -> tuple[int, ...]:
@@ -151,6 +161,7 @@ class Stream:
         prior = np.asarray(self.world.transitions.T @ self._crowd.beliefs[:, 0])
         done = self._crowd.step(np.array([state]))
         group = done.groups[0]
+        before = self.past[-1].scenes[0] if self.past else None
         points = {name: table[0] for name, table in done.points.items()}
         self.past.append(Past(group.scenes, tuple(units[0] for units in group.units)))
         return Release(
@@ -161,7 +172,15 @@ class Stream:
             surrogate=bool(done.surrogate[0]),
             scenes=group.scenes,
             guarantee=done.guarantee,
+            torn_by=partial(self._torn, before, group.scenes[0]),
         )
+
+    def _torn(self, before: Scene | None, now: Scene) -> NDArray[np.int64]:
+        from discreet.release.leakage import torn_pairs
+
+        if before is None:
+            return np.zeros((0, 2), dtype=np.int64)
+        return torn_pairs(self.world, self.policy, before, now)
 
     def checkpoint(self) -> dict[str, Any]:
         """All that is needed to go on later, as plain data; it holds nothing but what everybody knows."""

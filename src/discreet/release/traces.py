@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,9 @@ __all__ = ["Traces", "read_traces"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """Fixes in the order of users and times. ``names`` are the users, ``user`` their numbers, ``time`` seconds."""
+    """Fixes in the order of users and times. ``names`` are the users, ``user`` their numbers, ``time``
+    seconds.
+    """
 
     names: list[Any]
     user: NDArray[np.int64]
@@ -35,7 +38,9 @@ class Traces:
         return len(self.user)
 
     def moves(self, step: float | None) -> NDArray[np.bool_]:
-        """Whether each fix and the next belong together: one user, and ``step`` seconds apart, give or take half."""
+        """Whether each fix and the next belong together: one user, and ``step`` seconds apart, give or take
+        half.
+        """
         together = self.user[1:] == self.user[:-1]
         if step is not None:
             gap = np.diff(self.time)
@@ -46,7 +51,7 @@ class Traces:
         """The longest runs of fixes that belong together."""
         cuts = np.flatnonzero(~self.moves(step)) + 1
         edges = [0, *cuts.tolist(), len(self)]
-        yield from (slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True))
+        yield from (slice(start, stop) for start, stop in pairwise(edges))
 
 
 def read_traces(source: Any, columns: tuple[str, str, str, str] = ("user", "time", "lat", "lon")) -> Traces:

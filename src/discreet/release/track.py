@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.release.belief import exponents
+from discreet.release.belief import exponents, stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,9 @@ __all__ = ["Smoothed", "best_path", "likelihoods", "smooth"]
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Logarithms of beliefs about each step, (steps, states): before its release, right after it, and at the end."""
+    """Logarithms of beliefs about each step, (steps, states): before its release, right after it, and at the
+    end.
+    """
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
@@ -41,8 +43,9 @@ def likelihoods(past: Sequence[Past]) -> NDArray[np.float64]:
     states = np.arange(len(past[0].scenes[0].possible))
     table = np.zeros((len(past), len(states)))
     for row, one in zip(table, past, strict=True):
+        places = stand_ins(one.scenes[0], states)
         for scene, units in zip(one.scenes, one.units, strict=True):
-            row -= exponents(scene, units[None], states)[:, 0]
+            row -= exponents(scene, units[None], places)[:, 0]
     return table
 
 

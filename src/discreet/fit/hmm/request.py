@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.hmm.schedule import METHODS, plan_releases
+from discreet.fit.hmm.windows import window_length
 from discreet.models.moments import COVARIANCE_TYPES
 from discreet.records.roles import Roles
 
@@ -136,6 +137,8 @@ def plan(wanted: Request, *, labelled: bool = False, by_person: bool = False) ->
     events = ()
     if not wanted.plain:
         _check_private(wanted)
+        if method == "moments":
+            window_length(wanted.n_symbols, wanted.max_length or 1)  # refuses large alphabets, before any cost
         counted = large and method == "labelled" and wanted.family == "categorical"
         rounds = 1 if counted else wanted.n_rounds
         events = plan_releases(method, wanted.epsilon, wanted.delta or 0.0, wanted.noise, rounds)

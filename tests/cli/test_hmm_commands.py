@@ -56,7 +56,12 @@ def test_a_fit_of_sequences_prints_its_guarantee_what_it_wrote_and_what_is_left(
     assert book.read_bytes() == before and not (visits.parent / "out").exists()
     done = fit(visits, "--person", "patient", "--ledger", book)
     assert done.exit_code == 0, done.stderr
-    for words in ("all sequences of one person", "report.html", "start, transitions and emissions", "spent in 1 run"):
+    for words in (
+        "all sequences of one person",
+        "report.html",
+        "start, transitions and emissions",
+        "spent in 1 run",
+    ):
         assert words in done.stdout
     assert done.stderr == "", "no progress bar where nobody sees it"
     assert "fit hmm, method score" in call("ledger", "history", book, "--json").stdout

@@ -138,7 +138,8 @@ def plan(wanted: Request, *, labelled: bool = False, by_person: bool = False) ->
     if not wanted.plain:
         _check_private(wanted)
         if method == "moments":
-            window_length(wanted.n_symbols, wanted.max_length or 1)  # refuses large alphabets, before any cost
+            # refuses large alphabets before anything is charged
+            window_length(wanted.n_symbols, wanted.max_length or 1)
         counted = large and method == "labelled" and wanted.family == "categorical"
         rounds = 1 if counted else wanted.n_rounds
         events = plan_releases(method, wanted.epsilon, wanted.delta or 0.0, wanted.noise, rounds)

@@ -14,7 +14,23 @@ from pathlib import Path
 
 from benchmarks.table import Finding, machine, show, write
 
-NAMES = ("rounds", "streaming", "threads", "noise", "ledger", "start", "cepstra", "hmm")
+NAMES = (
+    "rounds",
+    "streaming",
+    "threads",
+    "noise",
+    "ledger",
+    "start",
+    "cepstra",
+    "hmm",
+    "wire",
+    "paillier",
+    "lattice",
+    "transfer",
+    "garble",
+    "recursion",
+    "release",
+)
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 

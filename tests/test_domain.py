@@ -92,3 +92,13 @@ def test_a_region_is_declared_exactly_once() -> None:
         declare_region(2, bounds=(0, 1), radius=1.0)
     for region in (declare_region(2, bounds=([0, 1], [2, 3])), declare_region(2, radius=2, center=[1, 2])):
         assert region_from_dict(region.to_dict()) == region
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 9, 40])
+def test_a_point_lands_on_the_same_bits_alone_and_among_others(dimension: int) -> None:
+    """numpy adds in another order where there is only one column."""
+    points = np.random.default_rng(3).normal(size=(dimension, 300)) * 3
+    ball = Ball((0.0,) * dimension, 1.0)
+    together = ball.to_unit(points)
+    for place in range(300):
+        assert (ball.to_unit(points[:, place : place + 1])[:, 0] == together[:, place]).all()

@@ -1,6 +1,7 @@
 """The one door: uniform, unbiased, replayable when seeded, never repeated when not."""
 
 import ast
+import hashlib
 import multiprocessing
 import subprocess
 import sys
@@ -8,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import chdtrc
 
 from discreet.errors import ParameterError
-from discreet.randomness import Bits, bits_of, generator, secure, seeded
+from discreet.randomness import Bits, bits_of, expand, generator, secure, seeded
 
 SOURCES = {"secure": secure, "seeded": lambda: seeded(11)}
 
@@ -153,3 +155,54 @@ def test_noise_code_imports_fast():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_expanded_key_is_the_same_for_all_who_hold_it():
+    key = secure().bytes(16)
+    one, two = expand(key, "masks"), expand(key, "masks")
+    assert one.bytes(1000) == two.bytes(300) + two.bytes(700)
+    assert not one.seeded
+    assert expand(key, "masks", seeded=True).seeded
+    assert np.array_equal(one.integers(0, 10**12, 50), two.integers(0, 10**12, 50))
+    assert "masks" not in repr(one)
+    assert key.hex() not in repr(one)
+
+
+def test_domains_and_keys_of_an_expansion_share_no_bits():
+    key = bytes(range(16))
+    blocks = [
+        expand(key, "a").bytes(64),
+        expand(key, "b").bytes(64),
+        expand(key + b"\0", "a").bytes(64),
+        expand(key[::-1], "a").bytes(64),
+    ]
+    pieces = {block[at : at + 16] for block in blocks for at in range(0, 64, 16)}
+    assert len(pieces) == 16
+
+
+def test_an_expansion_is_aes_in_counter_mode_keyed_by_hmac():
+    """The vector is recomputed from its parts, by another path: HMAC of hashlib, AES one block at a time."""
+    key, domain = bytes(range(32)), "vector"
+    inner = hashlib.sha256(
+        bytes(a ^ 0x36 for a in key.ljust(64, b"\0"))
+        + b"discreet expand 1\0"
+        + (32).to_bytes(4, "little")
+        + domain.encode()
+    )
+    secret = hashlib.sha256(bytes(a ^ 0x5C for a in key.ljust(64, b"\0")) + inner.digest()).digest()
+    block = Cipher(algorithms.AES(secret[:16]), modes.ECB()).encryptor()
+    start = int.from_bytes(secret[16:], "big")
+    counters = b"".join(((start + at) % 2**128).to_bytes(16, "big") for at in range(4))
+    assert expand(key, domain).bytes(64) == block.update(counters)
+    assert expand(key, domain).bytes(16).hex() == "339e98a27f174c7527e0ecec15e7dd2d"
+
+
+@pytest.mark.parametrize(("key", "domain"), [(b"", "a"), (bytes(15), "a"), (bytes(16), "")])
+def test_short_keys_and_empty_domains_are_refused(key, domain):
+    with pytest.raises(ParameterError):
+        expand(key, domain)
+
+
+def test_expanded_bits_are_uniform():
+    counts = np.bincount(np.frombuffer(expand(bytes(16), "uniform").bytes(1 << 18), np.uint8), minlength=256)
+    assert _pvalue(counts, np.full(256, 1024.0)) > 1e-8

@@ -164,7 +164,7 @@ class Ball:
             unit = np.subtract(values, self.center[:, None], out=out)
             unit *= 1 / self.radius
         np.clip(unit, -1e100, 1e100, out=unit)  # so that no square overflows
-        norm = np.sqrt(np.einsum("ij,ij->j", unit, unit))
+        norm = np.sqrt(_squared_lengths(unit))
         np.maximum(norm, 1.0, out=norm)
         unit /= norm
         return unit
@@ -172,6 +172,14 @@ class Ball:
     def to_dict(self) -> dict[str, Any]:
         """The declaration as plain data."""
         return {"kind": "ball", "center": list(self.middle), "radius": self.radius}
+
+
+def _squared_lengths(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each column, added line by line: numpy's own sums have another order where a column is alone."""
+    total = columns[0] * columns[0]
+    for line in columns[1:]:
+        total += line * line
+    return total
 
 
 def declare_region(

@@ -3,15 +3,25 @@
     DiscreetError
     |-- RequestError            the request cannot be met as it stands; nothing was spent (exit code 2)
     |   |-- ParameterError      an argument is missing or out of range
+    |   |-- RangeError          a value could leave the range in which the result is proven exact
     |   |-- DomainError         declared bounds, radius, columns or units do not make sense
     |   |-- DataError           the rows are missing, unreadable or of another shape than declared
     |   |   `-- PersonError     the rows of one person do not lie together
-    |   `-- TooLargeError       the request would need more memory than is allowed
+    |   |-- TooLargeError       the request would need more memory than is allowed
+    |   |-- StateError          a state is unknown, or the model says that nobody can be there
+    |   `-- ExposedError        no other state hides the true one, so nothing can be released
     |-- BudgetError             the privacy budget forbids it
     |   |-- OverspentError      the ledger has less left than the request costs
     |   `-- UnplannedError      a release that was not announced to the ledger first
     |-- LedgerError             the ledger is missing, damaged or was tampered with
     |-- BundleError             a saved result is missing, damaged or of another schema
+    |-- PartyError              a run between parties ended early; nothing partial was opened
+    |   |-- IdentityError       a key, certificate or pin of a party is missing, damaged or not trusted
+    |   |-- PlanError           the parties did not agree to the same plan, version or model
+    |   |-- ProtocolError       a message came that the protocol does not allow
+    |   |-- CipherError         a ciphertext, key or share from another party is malformed
+    |   `-- PeerError           the other party went away or gave up
+    |       `-- LateError       the other party did not answer in time
     `-- NotFittedError          a result was asked of a model that has none yet
 
 An error says what happened, what was got, what was wanted and how to go on. It is raised before
@@ -30,15 +40,25 @@ if TYPE_CHECKING:
 __all__ = [
     "BudgetError",
     "BundleError",
+    "CipherError",
     "DataError",
     "DiscreetError",
     "DomainError",
+    "ExposedError",
+    "IdentityError",
+    "LateError",
     "LedgerError",
     "NotFittedError",
     "OverspentError",
     "ParameterError",
+    "PartyError",
+    "PeerError",
     "PersonError",
+    "PlanError",
+    "ProtocolError",
+    "RangeError",
     "RequestError",
+    "StateError",
     "TooLargeError",
     "UnplannedError",
 ]
@@ -73,6 +93,10 @@ class ParameterError(RequestError):
     """An argument is missing or out of range."""
 
 
+class RangeError(RequestError):
+    """A value could leave the range in which the result is proven exact; nothing was drawn or sent."""
+
+
 class DomainError(RequestError):
     """Declared bounds, radius, columns or units do not make sense."""
 
@@ -87,6 +111,14 @@ class PersonError(DataError):
 
 class TooLargeError(RequestError, MemoryError):
     """The request would need more memory than is allowed; none was taken."""
+
+
+class StateError(RequestError):
+    """A state is unknown, or the model says that nobody can be there."""
+
+
+class ExposedError(RequestError):
+    """No other state hides the true one, so nothing can be released."""
 
 
 class BudgetError(DiscreetError):
@@ -107,6 +139,34 @@ class LedgerError(DiscreetError):
 
 class BundleError(DiscreetError):
     """A saved result is missing, damaged or of another schema."""
+
+
+class PartyError(DiscreetError):
+    """A run between parties ended early; no partial result was opened."""
+
+
+class IdentityError(PartyError):
+    """A key, certificate or pin of a party is missing, damaged or not trusted."""
+
+
+class PlanError(PartyError):
+    """The parties did not agree to the same plan, version or model; no private byte was sent."""
+
+
+class ProtocolError(PartyError):
+    """A message came that the protocol does not allow: another name, order, shape or size."""
+
+
+class CipherError(PartyError):
+    """A ciphertext, key or share from another party is malformed."""
+
+
+class PeerError(PartyError):
+    """The other party went away or gave up."""
+
+
+class LateError(PeerError, TimeoutError):
+    """The other party did not answer in time."""
 
 
 class NotFittedError(DiscreetError, ValueError, AttributeError):

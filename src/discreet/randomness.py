@@ -9,12 +9,15 @@ Noise that protects people must be unpredictable, drawn exactly, and never drawn
 * `seeded` replays: the same seed gives the same bits on every machine and numpy version, because it uses
   only the raw stream of PCG64 (which numpy keeps stable) and our own integers on top. Whoever knows or
   guesses the seed can subtract the noise, so results made with it are marked *not private (seeded)*.
+* `expand` stretches a short secret key to as many bits as a protocol needs, by AES-CTR: fast, and the same
+  for two parties who hold the same key. Every use names its domain, and no two domains share bits.
 * `generator` is for what happens after a release: sampling from a model, shuffling public things. It draws
   in doubles, so it must never make noise (`discreet.audit.bits` shows why).
 """
 
 from __future__ import annotations
 
+import hmac
 import math
 import os
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -28,7 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Bits", "Generator", "RandomState", "bits_of", "generator", "secure", "seeded"]
+__all__ = ["Bits", "Generator", "RandomState", "bits_of", "expand", "generator", "secure", "seeded"]
+
+_EXPANSION = b"discreet expand 1\0"
 
 Size = int | tuple[int, ...]
 
@@ -93,6 +98,25 @@ class _Seeded:
         return "seeded(...)"
 
 
+class _Expanded:
+    """Bits of AES-128 in counter mode."""
+
+    def __init__(self, secret: bytes, seeded: bool) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self.seeded = seeded
+        self._stream = Cipher(algorithms.AES(secret[:16]), modes.CTR(secret[16:32])).encryptor()
+
+    def bytes(self, count: int) -> bytes:
+        return self._stream.update(bytes(count))
+
+    def integers(self, low: int, high: int, size: Size) -> NDArray[np.int64]:
+        return _uniform(self.bytes, low, high, size)
+
+    def __repr__(self) -> str:
+        return "expand(...)"
+
+
 def secure() -> Bits:
     """Bits of the operating system, for everything that protects people.
 
@@ -109,6 +133,26 @@ def seeded(seed: int) -> Bits:
     if seed < 0:
         raise ParameterError("a seed must not be negative", got=seed, wanted="an integer >= 0")
     return _Seeded(seed)
+
+
+def expand(key: bytes, domain: str, *, seeded: bool = False) -> Bits:
+    """The bits that a secret key stands for in one domain: the same for everybody who holds the key.
+
+    **Trusts** the key: at least 16 uniform bytes, from `secure`, known to nobody else. Say ``seeded=True`` if
+    it came from replayable bits. The stream moves on with every call, and a forked process would draw the
+    same bits again: make one per process.
+
+    With K, V = HMAC-SHA256(key, "discreet expand 1" || 0 || length of key || domain), the bits are those of
+    AES-128-CTR under K from counter V. HMAC keeps domains apart (and pads keys with zeros, hence the
+    length); the secret counter means that collecting many streams does not help to find one key. Security
+    128 bits; a stream should stay below 2**40 blocks.
+    """
+    if len(key) < 16:
+        raise ParameterError("a key to expand is too short", got=f"{len(key)} bytes", wanted="at least 16")
+    if not domain:
+        raise ParameterError("an expansion needs a domain", wanted="a text that no other use has")
+    told = _EXPANSION + len(key).to_bytes(4, "little") + domain.encode()
+    return _Expanded(hmac.digest(key, told, "sha256"), seeded)
 
 
 def bits_of(random_state: RandomState) -> Bits:

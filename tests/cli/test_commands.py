@@ -24,6 +24,9 @@ COMMANDS = (
     ("ledger", "history"),
     ("ledger", "verify"),
     ("prep",),
+    ("party", "new"),
+    ("party", "show"),
+    ("party", "trust"),
     ("audit", "game"),
 )
 
@@ -50,7 +53,7 @@ def fit(rows: Path, *more: object):
     return call("fit", "mixture", rows, *least, "--bounds=-5:5", "--out", rows.parent / "out", *more)
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("fit",), ("ledger",), ("audit",), ()])
+@pytest.mark.parametrize("command", [*COMMANDS, ("fit",), ("ledger",), ("audit",), ("party",), ()])
 def test_every_command_has_help_with_an_example(command):
     done = call(*command, "--help")
     assert done.exit_code == 0

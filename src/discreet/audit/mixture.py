@@ -11,16 +11,13 @@ that the audit would catch it.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.audit.bits import low_bits
-from discreet.audit.distinguish import Finding, judge
+from discreet.audit.finding import FitFinding, conclude
 from discreet.audit.planted import BUGS, LowBits, plant
-from discreet.audit.transcript import SUBJECTS, Score, Setting
+from discreet.audit.transcript import SUBJECTS, Setting
 from discreet.errors import ParameterError
 from discreet.fit.mixture.request import Request, check
 from discreet.randomness import generator, secure, seeded
@@ -30,37 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.audit.transcript import Subject
+    from discreet.audit.transcript import Score, Subject
     from discreet.randomness import Bits
 
-__all__ = ["MixtureFinding", "audit_fit", "audit_mixture", "invent_rows", "request_of"]
-
-
-@dataclass(frozen=True)
-class MixtureFinding(Finding):
-    """A finding about a fit. ``subject`` says what was audited; ``bug`` names what was planted in it, if
-    anything. ``spent`` is the largest part of the claimed noise budget that the canary used up in any run, by
-    the noiseless statistics themselves: close to 1 for a good canary, above 1 only if a bound is wrong.
-    """
-
-    subject: str
-    bug: str | None
-    spent: float
-
-    @property
-    def overspent(self) -> bool:
-        """True if the canary weighed more than the noise was made for: a bound or the noise is wrong."""
-        return self.spent > 1 + 1e-9
-
-    def words(self) -> str:
-        """The finding in plain words."""
-        planted = f", with a bug planted in it: {self.bug}" if self.bug else ""
-        used = f" The canary used up to {100 * self.spent:.4g} % of the noise budget." if self.spent else ""
-        return f"Audit of {self.subject}{planted}. {super().words()}{used}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return {**super().to_dict(), "overspent": self.overspent}
+__all__ = ["audit_fit", "audit_mixture", "invent_rows", "request_of"]
 
 
 def audit_fit(
@@ -81,7 +51,7 @@ def audit_fit(
     confidence: float = 0.95,
     random_state: int | None = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> MixtureFinding:
+) -> FitFinding:
     """Audit a fit of invented rows, with ``runs`` runs in each of two worlds.
 
     ``unit`` is "row" or "person"; ``bug`` is None or one of `planted.BUGS`. ``attack`` is "ratio" (the best
@@ -134,7 +104,7 @@ def audit_mixture(
     confidence: float = 0.95,
     random_state: int | None = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> MixtureFinding:
+) -> FitFinding:
     """Audit a request on these rows, with and without this canary; see `audit_fit`.
 
     With ``ids`` the unit is the person: all canary rows are one more person's.
@@ -149,7 +119,9 @@ def audit_mixture(
             scores[world].append(subject.play(world, _bits(random_state, 2 * index + world)))
         if progress is not None:
             progress(index + 1, runs)
-    return _conclude(setting, subject, scores, bug, confidence)
+    return conclude(
+        subject.attack, scores, setting.guarantee, confidence, subject=_describe(setting), bug=bug
+    )
 
 
 def request_of(**values: Any) -> Request:
@@ -211,46 +183,6 @@ def _subject(setting: Setting, bug: str | None, attack: str) -> Subject:
 
 def _bits(random_state: int | None, index: int) -> Bits:
     return secure() if random_state is None else seeded(random_state * 10_000_019 + index)
-
-
-def _conclude(
-    setting: Setting,
-    subject: Subject,
-    scores: tuple[list[Score], list[Score]],
-    bug: str | None,
-    confidence: float,
-) -> MixtureFinding:
-    wanted = setting.wanted
-    claim, delta = wanted.epsilon, wanted.delta or 0.0
-    told0, told1 = ([one.ratio for one in world] for world in scores)
-    if subject.attack == "low bits":
-        found = low_bits(told0, told1, claim, delta=delta, confidence=confidence)
-    else:
-        found = judge(told0, told1, delta, claim=claim, confidence=confidence, method=subject.attack)
-    return MixtureFinding(
-        found.epsilon_lower,
-        found.method,
-        found.runs,
-        claim,
-        delta,
-        confidence,
-        subject=_describe(setting),
-        bug=bug,
-        spent=_spent(setting, [*scores[0], *scores[1]]),
-    )
-
-
-def _spent(setting: Setting, scores: list[Score]) -> float:
-    """The largest part of the claimed mu (Gaussian) or epsilon (Laplace) that a canary used."""
-    events = setting.events
-    squares = sum(one.count / one.noise**2 for one in events if one.mechanism == "gaussian")
-    pure = sum(one.count / one.noise for one in events if one.mechanism == "laplace")
-    parts = [0.0]
-    if squares:
-        parts.append(math.sqrt(max(one.squares for one in scores) / squares))
-    if pure:
-        parts.append(max(one.pure for one in scores) / pure)
-    return max(parts)
 
 
 def _describe(setting: Setting) -> str:

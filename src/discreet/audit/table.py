@@ -13,7 +13,7 @@ from discreet.audit.mixture import audit_fit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from discreet.audit.mixture import MixtureFinding
+    from discreet.audit.finding import FitFinding
 
 __all__ = ["BROKEN", "HONEST", "Audited", "audit_methods", "tabulate"]
 
@@ -49,7 +49,7 @@ class Audited:
 
     name: str
     broken: bool
-    findings: tuple[MixtureFinding, ...]
+    findings: tuple[FitFinding, ...]
 
     @property
     def right(self) -> int:
@@ -76,7 +76,7 @@ def audit_methods(
     for name, arguments in chosen.items():
         broken = "bug" in arguments
         wanted: dict[str, Any] = {"runs": runs, "n_rounds": 2, **arguments}
-        findings: list[MixtureFinding] = []
+        findings: list[FitFinding] = []
         for repeat in range(repeats):
             findings.append(
                 audit_fit(epsilon=epsilon, confidence=confidence, random_state=1 + repeat, **wanted)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SUBJECTS",
     "Attack",
+    "Bystander",
     "Input",
     "Joint",
     "Published",
@@ -151,7 +152,7 @@ class Setting:
         )
 
 
-class _Bystander:
+class Bystander:
     """Nobody is charged: the rows are invented."""
 
     guarantee = None
@@ -167,7 +168,7 @@ def pay(bits: Bits, told: list[Told] | None = None) -> Payment:
         if told is not None:
             told.append((grid, layout, noisy))
 
-    return Payment(cast("Account", _Bystander()), bits, listen)
+    return Payment(cast("Account", Bystander()), bits, listen)
 
 
 def compare(released: NDArray[np.float64], without: Statistic, joined: Statistic, event: Event) -> Score:

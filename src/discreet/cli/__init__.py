@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from discreet.cli import audit, demo, fit, ledger, prep, show
+from discreet.cli import audit, demo, fit, ledger, party, prep, show
 from discreet.cli.refusal import Front, forget_values
 
 __all__ = ["app", "main", "root"]
@@ -54,6 +54,7 @@ app.add_typer(fit.commands, name="fit")
 app.command("show")(show.show)
 app.add_typer(ledger.commands, name="ledger")
 app.command("prep")(prep.prep)
+app.add_typer(party.commands, name="party")
 app.add_typer(audit.commands, name="audit")
 app.command("demo")(demo.demo)
 

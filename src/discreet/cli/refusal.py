@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet.cli import terminal
-from discreet.errors import BudgetError, DiscreetError, RequestError
+from discreet.errors import BudgetError, DiscreetError, IdentityError, RequestError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Front", "forget_values"]
 
 _JSON = "discreet.json"
-_ORDER = ("demo", "fit", "show", "ledger", "prep", "audit")
+_ORDER = ("demo", "fit", "show", "ledger", "prep", "party", "audit")
 
 
 class Front(TyperGroup):
@@ -40,7 +40,9 @@ class Front(TyperGroup):
             return super().invoke(ctx)
         except DiscreetError as error:
             _tell(error, ctx.meta[_JSON])
-            raise typer.Exit(2 if isinstance(error, RequestError | BudgetError) else 1) from None
+            raise typer.Exit(
+                2 if isinstance(error, RequestError | BudgetError | IdentityError) else 1
+            ) from None
         except KeyboardInterrupt:
             terminal.warn(
                 "Interrupted",

@@ -46,6 +46,9 @@ def multiply_tiles(
         for left, right, into in zip(matrix, columns, out, strict=True):
             multiply_tiles(left, right, into)
         return
+    if not matrix.shape[1]:
+        out[...] = 0
+        return
     if matrix.shape[1] <= _SMALL:
         _by_lines(matrix, columns, out)
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.jobs.hmm import fit_hmm
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
+    from discreet.jobs.party import new_party, parties, read_party, trust_party
     from discreet.jobs.plan import FitHMM, FitMixture, FitPlan, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.result import Result
@@ -32,13 +33,17 @@ __all__ = [
     "fit_mixture",
     "make_plan",
     "new_budget",
+    "new_party",
     "open_ledger",
+    "parties",
     "play_game",
     "prepare_people",
     "preview",
+    "read_party",
     "read_plan",
     "run_demo",
     "show_bundle",
+    "trust_party",
 ]
 
 _HOMES = {
@@ -49,6 +54,10 @@ _HOMES = {
     "open_ledger": "ledger",
     "fit_hmm": "hmm",
     "fit_mixture": "mixture",
+    "new_party": "party",
+    "parties": "party",
+    "read_party": "party",
+    "trust_party": "party",
     "FitHMM": "plan",
     "FitMixture": "plan",
     "FitPlan": "plan",

@@ -5,6 +5,7 @@ rounded: every decision is a comparison of uniform integers, after Canonne, Kama
 Gaussian for Differential Privacy" (2020), algorithms 1 to 3.
 
 With a scale p/q and integers y:
+    Geometric  P[y] proportional to exp(-y q / p), y >= 0
     Laplace    P[y] proportional to exp(-|y| q / p)
     Gaussian   P[y] proportional to exp(-y^2 q^2 / (2 p^2))
 
@@ -41,10 +42,16 @@ if TYPE_CHECKING:
 
     from discreet.randomness import Bits
 
-__all__ = ["discrete_gaussian", "discrete_laplace"]
+__all__ = ["discrete_gaussian", "discrete_geometric", "discrete_laplace"]
 
 _LARGEST_NUMERATOR = 2**50
 _LARGEST_DENOMINATOR = 2**60
+
+
+def discrete_geometric(scale: Fraction | int, size: int, bits: Bits) -> NDArray[np.int64]:
+    """Integers from 0 with P[y] proportional to exp(-y / scale)."""
+    numerator, denominator = _parts(scale)
+    return _collect(size, 1.7, lambda count: _magnitude(numerator, denominator, count, bits))
 
 
 def discrete_laplace(scale: Fraction | int, size: int, bits: Bits) -> NDArray[np.int64]:
@@ -87,11 +94,16 @@ def _collect(size: int, tries: float, candidates: Callable[[int], NDArray[np.int
 
 def _laplace(numerator: int, denominator: int, count: int, bits: Bits) -> NDArray[np.int64]:
     """Laplace values from ``count`` candidates, of which some are rejected."""
-    low = bits.integers(0, numerator, count)
-    low = low[_falling(low, numerator, bits)]
-    magnitude = (low + numerator * _successes(low.size, bits)) // denominator
+    magnitude = _magnitude(numerator, denominator, count, bits)
     negative = bits.integers(0, 2, magnitude.size) == 1
     return np.where(negative, -magnitude, magnitude)[~(negative & (magnitude == 0))]
+
+
+def _magnitude(numerator: int, denominator: int, count: int, bits: Bits) -> NDArray[np.int64]:
+    """Geometric values from ``count`` candidates, of which some are rejected."""
+    low = bits.integers(0, numerator, count)
+    low = low[_falling(low, numerator, bits)]
+    return (low + numerator * _successes(low.size, bits)) // denominator
 
 
 def _successes(count: int, bits: Bits) -> NDArray[np.int64]:

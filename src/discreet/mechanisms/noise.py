@@ -56,7 +56,7 @@ __all__ = ["NoisePlan", "Payer", "plan_noise", "release"]
 _FINE = 2.0**30
 _WIDENING = 2.0**20
 _LARGEST_SCALE = 2.0**48
-_LARGEST_DRAWN = 2.0**51
+_LARGEST_DRAWN = 2.0**50  # what the samplers take
 _LARGEST_BOUND = 2.0**60
 _LARGEST_OUTPUT = 2**900
 

@@ -16,7 +16,7 @@ from discreet.models.chain import check_rows, share_out
 from discreet.models.emission import relative
 from discreet.models.gaussian import Gaussian, lift
 from discreet.models.room import FRESH, Room
-from discreet.models.trellis import log_sum
+from discreet.models.semiring import log_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +64,11 @@ class Blend:
 
     def log_density(self, view: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
         """log of the sum over components, (N, F)."""
-        return log_sum(self._log_joint(view, room), axis=1)
+        return log_sum(self._weigh(self.components.log_density(view, room)), axis=1)
+
+    def log_density_of(self, rows: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
+        """The same of rows (F, d) that are looked at only once."""
+        return log_sum(self._weigh(self.components.log_density_of(rows, room)), axis=1)
 
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The components' sums, those of one state in a row: (N, K C)."""
@@ -96,14 +100,14 @@ class Blend:
         chosen = (points[:, None] >= ends).sum(axis=1)
         return self.components.sample(states * self.weights.shape[1] + chosen, generator)
 
-    def _log_joint(self, view: NDArray[Any], room: Room) -> NDArray[np.float64]:
+    def _weigh(self, densities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """log(weight times density), (N, K, F)."""
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights)
-        densities = self.components.log_density(view, room)
         return densities.reshape(*self.weights.shape, -1) + weights[:, :, None]
 
     def _divide(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        joint = self._log_joint(view, FRESH)
+        joint = self._weigh(self.components.log_density(view))
         joint -= log_sum(joint, axis=1)[:, None]
         np.exp(joint, out=joint)
         joint *= shares[:, None]

@@ -64,6 +64,10 @@ class Categorical:
         logs = room.take("logs", self.states, len(view))
         return np.take(table, view, axis=1, out=logs, mode="clip")
 
+    def log_density_of(self, rows: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
+        """log p(symbol | state), (N, F)."""
+        return self.log_density(self.view(rows), room)
+
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """How often each state is expected to have emitted each symbol, (N, M)."""
         sums = np.empty((self.states, self.symbols))

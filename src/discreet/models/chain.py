@@ -12,7 +12,7 @@ so no scale has to be remembered but that of the likelihood.
 **When numbers get too small.** Evidence below e^-600 times that of the likeliest state is taken for that, and
 products can underflow. Every number of a walk is at most N, so what is lost or made up so in a_t or w_t,
 before they are rescaled, is less than some 1e-250, while what they are parts of is then
-sum_i a_t[i] q_t[i] = c_t Z_t, with c_t what a_t is divided by afterwards. Where c_t Z_t is at least `_TRUST`
+sum_i a_t[i] q_t[i] = c_t Z_t, with c_t what a_t is divided by afterwards. Where c_t Z_t is at least `TRUST`
 = 1e-200 for all t, nothing that matters was lost. The other sequences are walked again with columns rescaled
 at every step, and those for which even this is not enough are walked in logarithms, exactly. A sequence that
 the model cannot emit has log-likelihood minus infinity and contributes nothing to any count.
@@ -28,7 +28,8 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.models.emission import Evidence
 from discreet.models.room import FRESH, Room
-from discreet.models.trellis import LogSum, Max, Sum, log_sum, trace_back, walk
+from discreet.models.semiring import LogSum, Max, Sum, log_sum
+from discreet.models.trellis import trace_back, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     Logs = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 __all__ = [
+    "TRUST",
     "Chain",
     "Rare",
     "Smoothed",
@@ -50,10 +52,13 @@ __all__ = [
     "score",
     "share_out",
     "smooth",
+    "smooth_between",
 ]
 
-_TRUST = 1e-200
-_SURE = 1e-20  # with no step rarer than this, likelihoods cannot be wrong unnoticed
+TRUST = 1e-200
+"""The least c_t Z_t that is believed; see above."""
+
+_SURE = 1e-20  # with no step rarer than this, mass lost on the way would soon be nothing beside the rest
 _SHARE_OFF = 1e-6
 
 
@@ -181,8 +186,9 @@ def smooth(
     for sequences that floating point cannot hold otherwise. The result lies in arrays of ``room``.
     """
     sums = sums or Sum()
-    smoothed, lowest = _smooth(chain, evidence, pack, sums, room)
-    doubtful = np.flatnonzero(lowest < _TRUST)
+    start = np.stack([chain.start, np.ones(chain.states)])[..., None]
+    smoothed, lowest = smooth_between(chain, evidence, pack, sums, room, start)
+    doubtful = np.flatnonzero(lowest < TRUST)
     if len(doubtful) == 0:
         return smoothed
     part, rows = pack.part(doubtful)
@@ -190,7 +196,7 @@ def smooth(
         few = Evidence(evidence.likelihood[:, rows], evidence.shift[rows])
         again = smooth(chain, few, lambda inner: logs(rows[inner]), part, replace(sums, every=1))
     else:
-        again = _smooth_logs(chain, logs(rows), part)
+        again = _smooth_logs(chain, logs(rows), part, cut=sums.cut)
     return _merge(smoothed, doubtful, rows, again)
 
 
@@ -202,15 +208,22 @@ def score(
     sums: Sum | None = None,
     room: Room = FRESH,
 ) -> NDArray[np.float64]:
-    """The log-likelihood of each sequence of a pack, (S,)."""
+    """The log-likelihood of each sequence of a pack, (S,).
+
+    One walk is enough where every step is possible: then the likeliest state at a time, with evidence 1, gets
+    at least `_SURE` of what there was before, so nothing that was lost after a first row that can be trusted
+    is more than N 1e-250 / `_SURE` of what is left.
+    """
     sums = sums or Sum()
-    if min(chain.transition.min(), chain.start.min()) < _SURE:  # only a walk back can tell what was lost
+    if chain.transition.min() < _SURE:  # only a walk back can tell whether what was lost mattered
         return smooth(chain, evidence, logs, pack, sums, room).log_likelihood
-    forth = walk(sums, chain.start, chain.transition.T, evidence.likelihood[:, pack.forth], pack, room)
+    ordered = _take(evidence.likelihood, pack.forth, room.take("both", *evidence.likelihood.shape))
+    forth = walk(sums, chain.start[:, None], chain.transition.T, ordered, pack, room)
     last = add_states(forth.states[:, pack.places[pack.lasts]])
     likelihood = _log_likelihood(last, forth.scale, evidence.shift, pack)
+    first = add_states(forth.predicted[:, pack.places[pack.firsts]] * evidence.likelihood[:, pack.firsts])
     last[pack.order] *= forth.least
-    doubtful = np.flatnonzero(last < _TRUST)
+    doubtful = np.flatnonzero(np.minimum(first, last) < TRUST)
     if len(doubtful):
         part, rows = pack.part(doubtful)
         few = Evidence(evidence.likelihood[:, rows], evidence.shift[rows])
@@ -227,7 +240,7 @@ def decode(
     with np.errstate(divide="ignore"):
         start, matrix = np.log(chain.start), np.log(chain.transition.T)
     ordered = _take(logs, pack.forth, room.take("ordered", *logs.shape))
-    forth = walk(Max(), start, matrix, ordered, pack, room)
+    forth = walk(Max(), start[:, None], matrix, ordered, pack, room)
     best = forth.states[:, pack.places[pack.lasts]].max(axis=0)
     return best, trace_back(forth.states, matrix, pack)[pack.places]
 
@@ -266,15 +279,22 @@ def check_rows(name: str, rows: NDArray[np.float64]) -> None:
         raise ParameterError(f"{name} probabilities do not sum to one", wanted="rows that each sum to 1")
 
 
-def _smooth(
-    chain: Chain, evidence: Evidence, pack: Pack, sums: Sum, room: Room
+def smooth_between(
+    chain: Chain,
+    evidence: Evidence,
+    pack: Pack,
+    sums: Sum,
+    room: Room,
+    start: NDArray[np.float64],
 ) -> tuple[Smoothed, NDArray[np.float64]]:
-    """Both walks, and a number for each sequence that no c_t Z_t is below."""
+    """Both walks at once, and a number for each sequence that no c_t Z_t is below.
+
+    ``start`` (2, N, 1) is what is predicted before the first row, and after the last.
+    """
     shape = evidence.likelihood.shape
     both = room.take("both", 2, *shape)
     _take(evidence.likelihood, pack.forth, both[0])
     _take(evidence.likelihood, pack.back, both[1])
-    start = np.stack([chain.start, np.ones(chain.states)])
     walked = walk(sums, start, np.stack([chain.transition.T, chain.transition]), both, pack, room)
     forward = _take(walked.states[0], pack.places, both[0])
     after = _take(walked.states[1], pack.places_back, room.take("after", *shape))
@@ -284,7 +304,7 @@ def _smooth(
     total = add_states(shares)
     lowest = np.minimum.reduceat(total, pack.firsts)
     lowest[pack.order] *= walked.least[0]
-    possible = np.repeat(lowest >= _TRUST, pack.lengths)
+    possible = np.repeat(lowest >= TRUST, pack.lengths)
     inverse = np.divide(1.0, total, out=np.zeros_like(total), where=possible)
     shares *= inverse
     before = room.take("before", *shape)
@@ -300,19 +320,19 @@ def _take(
     return np.take(values, places, axis=1, out=out, mode="clip")
 
 
-def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack) -> Smoothed:
+def _smooth_logs(chain: Chain, logs: NDArray[np.float64], pack: Pack, *, cut: bool) -> Smoothed:
     """Exactly, in logarithms; the steps of each sequence are summed here, since they cannot be factored."""
     with np.errstate(divide="ignore"):
         start, matrix = np.log(chain.start), np.log(chain.transition)
-    forth = walk(LogSum(), start, matrix.T, logs[:, pack.forth], pack)
-    back = walk(LogSum(), np.zeros(chain.states), matrix, logs[:, pack.back], pack)
+    forth = walk(LogSum(), start[:, None], matrix.T, logs[:, pack.forth], pack, cut=cut)
+    back = walk(LogSum(), np.zeros((chain.states, 1)), matrix, logs[:, pack.back], pack, cut=cut)
     forward = forth.states[:, pack.places]
     after, following = back.states[:, pack.places_back], back.predicted[:, pack.places_back]
     likelihood = log_sum(forward[:, pack.lasts], axis=0)
     possible = np.isfinite(likelihood)
     safe = np.where(possible, likelihood, 0.0)[pack.owners]
     shares = np.exp(forward + following - safe)
-    shares /= np.maximum(shares.sum(axis=0), _TRUST)
+    shares /= np.maximum(add_states(shares), TRUST)
     inner = np.ones(pack.frames, dtype=bool)
     inner[pack.firsts] = False
     steps = np.zeros((len(pack.lengths), chain.states, chain.states))

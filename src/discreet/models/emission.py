@@ -54,6 +54,10 @@ class Emission(Protocol):
         """log p(row | state), (N, F)."""
         ...
 
+    def log_density_of(self, rows: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
+        """The same of rows (F, d) that are looked at only once, without a view of them."""
+        ...
+
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """The sufficient statistic (N, K): for each state, the sum over rows of its share times features."""
         ...

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Gaussian", "Lens", "check_covariances", "lift", "unpack_covariances"]
 
-_BLOCK = 512  # rows at a time, times states times coordinates: some of it must stay in the cache
+_room = Room()
+_BLOCK = 1024  # rows at a time, times states times coordinates: some of it must stay in the cache
 _REACH = 10.0  # how far from the centre, in units of the lens, rows are expected
 _LOST = 1e-9  # absolute error of a logarithm
 
@@ -120,13 +121,25 @@ class Gaussian:
         if self.kind in ("diag", "spherical") and self._slopes is not None:
             return np.matmul(self._slopes, view, out=room.take("logs", self.states, view.shape[1]))
         logs = room.take("logs", self.states, view.shape[1])
-        whiten, constants = self._whiten
         for part in _parts(view.shape[1]):
-            white = whiten @ view[: 1 + self.dimension, part]
-            np.multiply(white, white, out=white)
-            np.add.reduce(white.reshape(self.states, self.dimension, -1), axis=1, out=logs[:, part])
-        logs *= -0.5
-        logs += constants[:, None]
+            self._log_whitened(view[1 : 1 + self.dimension, part], logs[:, part])
+        return logs
+
+    def log_density_of(self, rows: NDArray[Any], room: Room = FRESH) -> NDArray[np.float64]:
+        """The same of rows (F, d) that are looked at only once: what is made of them stays in the cache."""
+        logs = room.take("logs", self.states, len(rows))
+        slopes = self._slopes if self.kind in ("diag", "spherical") else None
+        for part in _parts(len(rows)):
+            block = rows[part]
+            unit = np.subtract(block, self.lens.center, out=_room.take("unit", *block.shape))
+            unit *= 1 / self.lens.scale
+            if slopes is None:
+                self._log_whitened(unit.T, logs[:, part])
+                continue
+            here = np.matmul(slopes[:, 1 : 1 + self.dimension], unit.T, out=logs[:, part])
+            np.multiply(unit, unit, out=unit)
+            here += slopes[:, 1 + self.dimension :] @ unit.T
+            here += slopes[:, :1]
         return logs
 
     def sums(self, view: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,6 +219,16 @@ class Gaussian:
         pair = column - 1 - self.dimension
         return view[1 + self.pairs.rows[pair]] * view[1 + self.pairs.columns[pair]]
 
+    def _log_whitened(self, unit: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+        """log densities (N, n) of points (d, n) in unit coordinates, by what each state sees of them."""
+        whiten, shift, constants = self._whiten
+        white = np.matmul(whiten, unit, out=_room.take("white", len(whiten), unit.shape[1]))
+        white += shift
+        np.multiply(white, white, out=white)
+        np.add.reduce(white.reshape(self.states, self.dimension, -1), axis=1, out=out)
+        out *= -0.5
+        out += constants
+
     @cached_property
     def _frame(self) -> Frame:
         """Means and roots of covariances in unit coordinates."""
@@ -217,24 +240,24 @@ class Gaussian:
     @cached_property
     def _slopes(self) -> NDArray[np.float64] | None:
         """log density = slopes . [1, u, u^2]; nothing where so many digits would cancel that it matters."""
-        size = (self._frame.inverses**2).max(axis=(1, 2)) * (
-            _REACH + np.abs(self._frame.means).max(axis=1)
-        ) ** 2
-        if size.max() * 2.0**-52 > _LOST:
+        means = (self.means - self.lens.center) / self.lens.scale
+        each = self.covariances if self.kind == "diag" else self.covariances[:, None]
+        precisions = self.lens.scale**2 / each
+        if (precisions * (_REACH + np.abs(means)) ** 2).max() * 2.0**-52 > _LOST:
             return None
-        slopes, constants = self._frame.natural(self.pairs)
-        slopes[:, 0] += constants - np.log(self.lens.scale).sum()
-        return slopes
+        linear = precisions * means
+        constants = np.log(precisions / (2 * np.pi * self.lens.scale**2)) - linear * means
+        return np.concatenate([constants.sum(axis=1)[:, None] / 2, linear, precisions / -2], axis=1)
 
     @cached_property
-    def _whiten(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The matrix (N d, 1 + d) that makes of [1, u] what each state sees as a standard normal."""
+    def _whiten(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """What makes of points what each state sees as a standard normal: (N d, d), (N d, 1); and (N, 1)."""
         frame = self._frame
         shift = -np.einsum("kij,kj->ki", frame.inverses, frame.means)
-        whiten = np.concatenate([shift[:, :, None], frame.inverses], axis=2)
         volume = np.log(np.einsum("kii->ki", frame.roots)).sum(axis=1) + np.log(self.lens.scale).sum()
         constants = -volume - self.dimension / 2 * np.log(2 * np.pi)
-        return whiten.reshape(-1, 1 + self.dimension), constants
+        whiten = np.ascontiguousarray(frame.inverses.reshape(-1, self.dimension))
+        return whiten, shift.reshape(-1, 1), constants[:, None]
 
 
 def unpack_covariances(

@@ -86,11 +86,9 @@ class Logits:
         free = values > 0 if fixed is None else (values > 0) & ~fixed
         alone = np.bincount(owners, weights=free)[owners] < 2  # one free entry has no freedom
         places = np.flatnonzero(free & ~alone)
-        taken = np.bincount(owners, weights=np.where(free & ~alone, 0.0, values))
+        shared = np.bincount(owners, weights=np.where(free & ~alone, values, 0.0))  # 1 - fixed may round to 0
         _, rows, numbers = np.unique(owners[places], return_index=True, return_inverse=True)
-        return Logits(
-            tables, places, rows, numbers, np.asarray(1.0 - taken[owners[places]], dtype=np.float64)
-        )
+        return Logits(tables, places, rows, numbers, np.asarray(shared[owners[places]], dtype=np.float64))
 
     @property
     def size(self) -> int:

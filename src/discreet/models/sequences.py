@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.models.cut import Cut
 
 __all__ = ["Pack", "check_lengths", "frames_for", "pack_sequences"]
 
@@ -41,6 +43,11 @@ class Pack:
     sequences: NDArray[np.intp]
     lengths: NDArray[np.intp]
     rows: slice | NDArray[np.intp]
+
+    @cached_property
+    def cuts(self) -> dict[int, Cut | None]:
+        """Where a walk is cut, by the number of states (see `discreet.models.cut`)."""
+        return {}
 
     @cached_property
     def frames(self) -> int:
@@ -78,6 +85,16 @@ class Pack:
         """Where the block of each step starts in time order; the last entry is the number of frames."""
         return (0, *np.cumsum(self.widths).tolist())
 
+    def blocks(self, steps: int) -> tuple[tuple[Any, Any], ...]:
+        """For each of so many steps the index of its block, and of what it follows in the block before."""
+        if steps not in self._block_lists:
+            spans = list(zip(self.starts, self.widths[:steps], strict=False))
+            here = [(Ellipsis, slice(at, at + width)) for at, width in spans]
+            pairs = zip(self.starts, self.widths[1:steps], strict=False)
+            before = [(Ellipsis, slice(at, at + width)) for at, width in pairs]
+            self._block_lists[steps] = tuple(zip(here, [here[0], *before], strict=True))
+        return self._block_lists[steps]
+
     @cached_property
     def places(self) -> NDArray[np.intp]:
         """Where each row stands in time order, (F,)."""
@@ -107,6 +124,10 @@ class Pack:
         rows = _rows(self.firsts[which], self.lengths[which])
         places = np.arange(self.rows.start, self.rows.stop) if isinstance(self.rows, slice) else self.rows
         return Pack(self.sequences[which], self.lengths[which], places[rows]), rows
+
+    @cached_property
+    def _block_lists(self) -> dict[int, tuple[tuple[Any, Any], ...]]:
+        return {}
 
     @cached_property
     def _times(self) -> NDArray[np.intp]:

@@ -52,4 +52,4 @@ def paths(model: HMM, data: Sequences) -> tuple[NDArray[np.float64], NDArray[np.
 def _views(model: HMM, data: Sequences) -> Iterator[View]:
     with single_blas():
         for pack in pack_sequences(data.lengths, frames_for(model.chain.states)):
-            yield model.view(data.rows, pack)
+            yield model.look(data.rows, pack)

@@ -55,7 +55,7 @@ _UNIT_ROWS = 20
 LONGEST = 256
 """Rows of a simulated sequence: longer ones are sums of many nearly independent pieces."""
 
-_DRAWN = 400_000  # rows that are drawn for an expectation
+_DRAWN = 200_000  # rows that are drawn for an expectation
 _FEWEST = 400  # sequences that are drawn of each length
 _TRIES = 8
 _RIDGE = 1e-3

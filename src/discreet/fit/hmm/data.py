@@ -73,7 +73,9 @@ def read_points(X: Any, lengths: ArrayLike | None, dimension: int | None = None)
             "the rows have another width", got=f"{rows.shape[1]} columns", wanted=f"{dimension} columns"
         )
     points = np.ascontiguousarray(rows, dtype=np.float64)
-    if not np.abs(points).max() <= _LARGEST:  # a sum is no number if any term is none
+    with np.errstate(all="ignore"):
+        small = float(np.vdot(points, points)) <= _LARGEST  # false if any number is none
+    if not small and not np.abs(points).max() <= _LARGEST:
         raise DataError(
             "a value is missing, infinite or too large",
             wanted=f"finite numbers of at most {_LARGEST:g} in size",

@@ -13,7 +13,7 @@ from discreet.bundle import Bundle, load_bundle, save_bundle, tensor_digest
 from discreet.errors import BundleError, NotFittedError, ParameterError
 from discreet.fit.hmm import ask, card, peer, request, words
 from discreet.fit.hmm.data import Sequences, read_labels, read_points, read_symbols, read_weights
-from discreet.fit.hmm.run import prepare, run
+from discreet.fit.hmm.run import declare, run
 from discreet.fit.hmm.table import take
 from discreet.randomness import bits_of, generator
 
@@ -86,7 +86,7 @@ class _HMM(ABC, BaseEstimator):
         by = wanted.person is not None if by_person is None else by_person
         planned = request.plan(wanted, labelled=labelled, by_person=by)
         if dimension is not None:
-            prepare(wanted, dimension)
+            declare(wanted, dimension)
         return planned.guarantee
 
     def score(self, X: Any, lengths: ArrayLike | None = None) -> float:

@@ -3,13 +3,14 @@
 A question turns the sequences of a pack into vectors (P, S), one column a sequence. Whatever the vectors
 are, a column is scaled down to norm ``limit`` at most, multiplied by the weight of its sequence (at most 1,
 and at most ``per_person`` together for one person), and cut off towards zero to whole multiples of
-``limit`` 2**-30. Cutting off only shrinks, and the scaling factor is rounded down by 2**-30, far more than
-the relative error of the norm; so by the triangle inequality one person changes the sum by at most
-``per_person * limit``, in the norm that was chosen, exactly and whatever their sequences are. Sums of
-integers are exact.
+``limit`` 2**-30. Cutting off only shrinks, and the scaling factor is made smaller by 2**-30 + P 2**-52, more
+than the relative error of a norm of P numbers; so by the triangle inequality one person changes the sum by at
+most ``per_person * limit``, in the norm that was chosen, exactly and whatever their sequences are. A column
+whose norm is no finite number counts for nothing. Sums of integers are exact.
 
 **A sequence's integers depend on that sequence alone.** Everything on the way to them is arithmetic element
-by element, a sum over the rows of one sequence, or a product of `discreet.fit.steady`.
+by element, a sum over the rows of one sequence, a sum line by line, or a product of `discreet.fit.steady`.
+No warning and no error depends on what is in the sequences.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from discreet.fit.steady import multiply_tiles
+from discreet.models.semiring import Sum
 from discreet.models.sequences import pack_sequences
-from discreet.models.trellis import Sum
 from discreet.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -49,11 +50,10 @@ __all__ = [
 
 Norm = Literal["l1", "l2"]
 
-SUMS = Sum(product=multiply_tiles)
+SUMS = Sum(product=multiply_tiles, cut=False)
 """The walk whose columns do not depend on where they stand."""
 
 _BITS = 30
-_SAFETY = 1 - 2.0**-30
 _NUMBERS = 2**22
 _FRAMES = 2**15
 
@@ -182,12 +182,13 @@ def flat_counts(
 ) -> NDArray[np.float64]:
     """Expected starts, transitions and emission sums of each sequence of a pack, (all entries, S)."""
     view = model.view(rows, pack, states)
-    smoothed = model.smooth(view, SUMS)
+    smoothed, features = model.smooth(view, SUMS), view.features
+    assert features is not None  # a view is prepared
     sequences = len(pack.lengths)
     parts = (
         smoothed.starts_by_sequence(),
         smoothed.transitions_by_sequence(),
-        model.emission.sums_by_sequence(view.features, smoothed.shares, pack),
+        model.emission.sums_by_sequence(features, smoothed.shares, pack),
     )
     return np.concatenate([part.reshape(sequences, -1).T for part in parts])
 
@@ -235,9 +236,10 @@ def measure(
 def _sum_answers(chunk: SequenceChunk, question: Question) -> dict[str, NDArray[np.int64]]:
     frames = max(1, min(_FRAMES, _NUMBERS // question.work))
     total = np.zeros(question.size, dtype=np.int64)
-    for pack in pack_sequences(chunk.lengths, frames):
-        answers = question.answers(chunk.rows, pack, chunk.states)
-        total += _bounded(answers, chunk.weights[pack.sequences], question).sum(axis=1)
+    with np.errstate(all="ignore"):  # whatever the caller set: a warning would tell about the sequences
+        for pack in pack_sequences(chunk.lengths, frames):
+            answers = question.answers(chunk.rows, pack, chunk.states)
+            total += _bounded(answers, chunk.weights[pack.sequences], question).sum(axis=1)
     return {"sums": total}
 
 
@@ -246,6 +248,8 @@ def _bounded(
 ) -> NDArray[np.int64]:
     """Whole multiples of the grid, each column of norm 2**30 times its weight at most."""
     size = norms(answers, question.norm) / question.limit
-    factor = weights * (2.0**_BITS * _SAFETY) / np.maximum(size, 1.0)
+    room = 2.0**_BITS * (1 - 2.0**-30 - len(answers) * 2.0**-52)
+    factor = weights * room / np.maximum(size, 1.0)
     answers *= factor / question.limit
+    answers[:, ~np.isfinite(size)] = 0
     return np.trunc(answers, out=answers).astype(np.int64)

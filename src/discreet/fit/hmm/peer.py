@@ -51,18 +51,13 @@ def from_peer(peer: Any, family: str) -> tuple[dict[str, NDArray[np.float64]], s
     if family == "categorical":
         return tensors, None
     if kind == "GaussianHMM":  # its property covars_ always returns full matrices
-        tensors["covars"] = np.array(peer._covars_, dtype=np.float64).reshape(_shape(peer, tensors["means"]))
+        tensors["covars"] = _packed(np.array(peer._covars_, dtype=np.float64), peer.covariance_type)
     return tensors, str(peer.covariance_type)
 
 
-def _shape(peer: Any, means: NDArray[np.float64]) -> tuple[int, ...]:
-    states, dimension = means.shape
-    return {
-        "diag": (states, dimension),
-        "full": (states, dimension, dimension),
-        "tied": (dimension, dimension),
-        "spherical": (states,),
-    }[peer.covariance_type]
+def _packed(covars: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+    """Spherical variances are kept once a state, or once a column after a fit."""
+    return covars.reshape(len(covars), -1).mean(axis=1) if kind == "spherical" else covars
 
 
 def _hmmlearn() -> Any:

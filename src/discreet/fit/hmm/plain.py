@@ -78,10 +78,11 @@ def make_views(model: HMM, data: Sequences) -> Iterable[Callable[[], View]]:
     """The packs of the data, each as a function that looks at its rows; small data are looked at once."""
     packs = pack_sequences(data.lengths, frames_for(model.chain.states))
     sources = [_viewer(model, data, pack) for pack in packs]
-    sample = sources[0]().features
-    if sample.nbytes / packs[0].frames * data.frames > _KEPT:
+    first = sources[0]()
+    assert first.features is not None
+    if first.features.nbytes / packs[0].frames * data.frames > _KEPT:
         return sources
-    return [_kept(source()) for source in sources]
+    return [_kept(first), *(_kept(source()) for source in sources[1:])]
 
 
 def count_all(

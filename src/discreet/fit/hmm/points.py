@@ -30,6 +30,7 @@ from discreet.models.chain import Chain, Smoothed, smooth
 from discreet.models.emission import Evidence, relative
 from discreet.models.hmm import UNKNOWN
 from discreet.models.moments import Frame, Pairs, maximise
+from discreet.models.semiring import add_lines
 from discreet.models.sequences import pack_sequences
 from discreet.models.split import split
 from discreet.randomness import generator
@@ -127,7 +128,7 @@ class MomentQuestion:
             firsts.append(local[1 : 1 + dimension] * self.layout.scales.first)
             second = local[1 + dimension :]
             if self.layout.second_shape[1] == 1:
-                second = np.add.reduce(second, axis=0, keepdims=True)
+                second = add_lines(second)[None]
             seconds.append(second * self.layout.second_weights[:, None])
         if self.layout.tied:
             total = np.zeros((len(seconds[0]), sequences))

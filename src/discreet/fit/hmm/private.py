@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import TooLargeError
+from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.hmm.counts import fit_counts
 from discreet.fit.hmm.labelled import fit_labelled
 from discreet.fit.hmm.points import fit_points
 from discreet.fit.hmm.scoring import fit_scores
 from discreet.fit.hmm.task import Task
-from discreet.fit.hmm.windows import fit_windows
+from discreet.fit.hmm.windows import fit_windows, window_length
+from discreet.mechanisms.noise import plan_noise
 from discreet.models.categorical import Categorical
-from discreet.models.gaussian import Gaussian, Lens, unpack_covariances
+from discreet.models.gaussian import Gaussian, Lens, check_covariances, unpack_covariances
 from discreet.models.hmm import HMM
 from discreet.models.logits import Tables
 from discreet.models.moments import Frame
+from discreet.records.blas import single_blas
 from discreet.records.sequences import hold_sequences
+from discreet.statistic import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +36,39 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Payment
     from discreet.models.chain import Chain
 
-__all__ = ["check_room", "fit_private_points", "fit_private_symbols", "hold"]
+__all__ = ["Ready", "check_noise", "check_room", "declared_frame", "fit_private", "hold"]
 
 _FITS = {"score": fit_scores, "labelled": fit_labelled, "iterate": fit_counts, "moments": fit_windows}
 _LIMIT_BYTES = 4 * 2**30
 _WALKS = 10  # arrays (states, rows) that are held for the longest sequence
+_WIDEST = 1e12  # declared variances: this times the region's, or its inverse, at most
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A private fit in which nothing can be refused any more: all that is left is to pay for it.
+
+    ``start`` is where a model of symbols starts; ``region`` and, if it was declared, ``frame`` are those of a
+    model of points.
+    """
+
+    wanted: Request
+    planned: Plan
+    task: Task
+    skeleton: Skeleton
+    chain: Chain
+    start: HMM | None = None
+    region: Region | None = None
+    frame: Frame | None = None
+
+
+def fit_private(ready: Ready, payment: Payment) -> HMM:
+    """The released model; ``payment`` has been charged for the whole plan."""
+    with single_blas():
+        if ready.start is not None:
+            return _fit_symbols(ready, ready.start, payment)
+        assert ready.region is not None
+        return _fit_points(ready, ready.region, payment)
 
 
 def check_room(wanted: Request, dimension: int) -> None:
@@ -52,6 +84,18 @@ def check_room(wanted: Request, dimension: int) -> None:
             wanted=f"about {_LIMIT_BYTES // 2**30} GiB at most for the longest sequence",
             remedy="Declare a smaller max_length: longer sequences are cut.",
         )
+
+
+def check_noise(wanted: Request, planned: Plan, dimension: int) -> None:
+    """Refuse a plan whose noise is too large to be drawn exactly, before any of it is drawn."""
+    states, features = wanted.n_states, 1 + dimension + dimension * (dimension + 1) // 2
+    size = states * (1 + states + (features if wanted.family == "gaussian" else wanted.n_symbols))
+    if planned.method == "moments":
+        size = wanted.n_symbols ** window_length(wanted.n_symbols, wanted.max_length or 1)
+    units = wanted.sequences_per_person * 2.0**30
+    loudest = max(planned.guarantee.events, key=lambda event: event.noise)
+    spare = loudest.scaled(4)  # samplers have their own limits, a little lower
+    plan_noise(Statistic(np.zeros(size, dtype=object), 1.0, units, units, loudest.label), spare)
 
 
 def hold(
@@ -83,38 +127,30 @@ def hold(
     )
 
 
-def fit_private_symbols(task: Task, start: HMM, planned: Plan, skeleton: Skeleton, payment: Payment) -> HMM:
+def _fit_symbols(ready: Ready, start: HMM, payment: Payment) -> HMM:
     """A model of symbols by the planned method."""
     emission = start.emission
     assert isinstance(emission, Categorical)
     tables = Tables(start.chain.start, start.chain.transition, emission.probabilities)
-    masks = [skeleton.fixed.get(name) for name in ("startprob", "transmat", "emissionprob")]
+    masks = [ready.skeleton.fixed.get(name) for name in ("startprob", "transmat", "emissionprob")]
     fixed = _line(masks, tables)
-    fit = _FITS[planned.method]
-    fitted = fit(task, tables, fixed, planned.guarantee.events, payment)
+    fit = _FITS[ready.planned.method]
+    fitted = fit(ready.task, tables, fixed, ready.planned.guarantee.events, payment)
     return HMM(fitted.chain, Categorical(fitted.emission, emission.fixed))
 
 
-def fit_private_points(
-    task: Task,
-    chain: Chain,
-    planned: Plan,
-    skeleton: Skeleton,
-    wanted: Request,
-    region: Region,
-    payment: Payment,
-) -> HMM:
+def _fit_points(ready: Ready, region: Region, payment: Payment) -> HMM:
     """A model of points; the covariance floor holds in the coordinates of the data."""
-    start = _frame(skeleton, wanted, region)
+    wanted = ready.wanted
     fitted = fit_points(
-        task,
-        chain,
-        start,
-        dict(skeleton.fixed),
+        ready.task,
+        ready.chain,
+        ready.frame,
+        dict(ready.skeleton.fixed),
         wanted.covariance_type,
-        wanted.min_covar / float(np.max(region.scale)) ** 2,
+        max(wanted.min_covar / float(np.max(region.scale)) ** 2, 1 / _WIDEST),
         region.reach,
-        planned.guarantee.events,
+        ready.planned.guarantee.events,
         payment,
     )
     frame = fitted.frame
@@ -131,16 +167,27 @@ def fit_private_points(
     )
 
 
-def _frame(skeleton: Skeleton, wanted: Request, region: Region) -> Frame | None:
+def declared_frame(skeleton: Skeleton, wanted: Request, region: Region) -> Frame | None:
     """The declared Gaussians in unit coordinates; missing covariances are those of the region."""
     if "means" not in skeleton.values:
+        if "covars" in skeleton.values:
+            raise ParameterError(
+                "the skeleton of a private fit has covars, but no means", remedy="Give both, or only means."
+            )
         return None
     means = (skeleton.values["means"] - region.center) / region.scale
     states, dimension = means.shape
     full = np.repeat(np.eye(dimension)[None] * region.reach**2 / dimension, states, axis=0)
     if "covars" in skeleton.values:
         declared = unpack_covariances(skeleton.values["covars"], means, wanted.covariance_type)
-        full = declared / np.outer(region.scale, region.scale)
+        check_covariances(declared, "full")
+        full = declared / region.scale[:, None] / region.scale
+        values = np.linalg.eigvalsh(full) if np.isfinite(full).all() else np.zeros(1)
+        if values.min() < 1 / _WIDEST or values.max() > _WIDEST:
+            raise ParameterError(
+                "a covariance of the skeleton is far too narrow or too wide for the declared region",
+                wanted=f"standard deviations from {_WIDEST**-0.5:g} to {_WIDEST**0.5:g} of its size",
+            )
     return Frame.of(np.full(states, 1 / states), np.clip(means, -1, 1), full)
 
 

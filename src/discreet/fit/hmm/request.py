@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.hmm.schedule import METHODS, plan_releases
-from discreet.fit.hmm.windows import window_length
 from discreet.models.moments import COVARIANCE_TYPES
 from discreet.records.roles import Roles
 
@@ -31,6 +30,9 @@ SCORED = 800
 """The most free parameters for which the score is asked: its information matrix has as many rows."""
 
 TOPOLOGIES = (None, "left-right")
+MOST_ROUNDS = 100
+"""Each round gets more than the one before: of more rounds than these the first would get nothing."""
+
 LARGEST = 2**25
 """The most numbers of a model: some 256 MiB."""
 
@@ -101,9 +103,9 @@ def check(wanted: Request) -> Request:
     """The request with numbers as numbers, or the first thing that is wrong with it."""
     _whole("n_states", wanted.n_states, 1)
     _whole("max_iter", wanted.max_iter, 1)
-    for name in ("max_length", "n_rounds"):
+    for name, most in (("max_length", 2**40), ("n_rounds", MOST_ROUNDS)):
         if getattr(wanted, name) is not None:
-            _whole(name, getattr(wanted, name), 1)
+            _whole(name, getattr(wanted, name), 1, most)
     if wanted.family == "categorical":
         _whole("n_symbols", wanted.n_symbols, 1)
     _whole("n_mix", wanted.n_mix, 1)
@@ -136,10 +138,7 @@ def plan(wanted: Request, *, labelled: bool = False, by_person: bool = False) ->
     method, large = _method(wanted, labelled)
     events = ()
     if not wanted.plain:
-        _check_private(wanted)
-        if method == "moments":
-            # refuses large alphabets before anything is charged
-            window_length(wanted.n_symbols, wanted.max_length or 1)
+        _check_private(wanted, method)
         counted = large and method == "labelled" and wanted.family == "categorical"
         rounds = 1 if counted else wanted.n_rounds
         events = plan_releases(method, wanted.epsilon, wanted.delta or 0.0, wanted.noise, rounds)
@@ -220,7 +219,7 @@ def _check_names(wanted: Request) -> None:
         )
 
 
-def _check_private(wanted: Request) -> None:
+def _check_private(wanted: Request, method: str) -> None:
     if wanted.max_length is None:
         raise ParameterError(
             "max_length is not declared",
@@ -234,11 +233,23 @@ def _check_private(wanted: Request) -> None:
             wanted="n_mix=1",
             remedy="Use more states.",
         )
+    if method == "moments":
+        _check_windows(wanted)
     if wanted.family == "gaussian" and wanted.bounds is None and wanted.radius is None:
         raise ParameterError(
             "no region is declared",
             wanted="bounds=(low, high) or radius=",
             remedy="Say where points can lie.",
+        )
+
+
+def _check_windows(wanted: Request) -> None:
+    from discreet.fit.hmm.windows import window_length
+
+    window_length(wanted.n_symbols, wanted.max_length or 1)
+    if wanted.n_rounds not in (None, 1):
+        raise ParameterError(
+            "windows are counted once", got=f"n_rounds={wanted.n_rounds}", wanted="n_rounds=None or 1"
         )
 
 
@@ -294,9 +305,11 @@ def _delta(wanted: Request) -> float:
     return float(value)
 
 
-def _whole(name: str, value: object, low: int) -> None:
+def _whole(name: str, value: object, low: int, high: int = 2**62) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
         raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
+    if int(value) > high:
+        raise ParameterError(f"{name} is too large", got=value, wanted=f"at most {high}")
 
 
 def _number(name: str, value: object, *, low: float, high: float = 1e300) -> None:

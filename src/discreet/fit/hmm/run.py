@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,14 @@ from discreet.accounting.ledger import Ledger
 from discreet.domain import declare_region
 from discreet.errors import ParameterError
 from discreet.fit.hmm.plain import fit_plain
-from discreet.fit.hmm.private import check_room, fit_private_points, fit_private_symbols, hold
+from discreet.fit.hmm.private import (
+    Ready,
+    check_noise,
+    check_room,
+    declared_frame,
+    fit_private,
+    hold,
+)
 from discreet.fit.hmm.request import plan
 from discreet.fit.hmm.skeleton import read_skeleton
 from discreet.fit.hmm.start import start_categorical, start_gaussian
@@ -19,7 +26,6 @@ from discreet.fit.hmm.task import Payment
 from discreet.fit.hmm.words import tensors_of
 from discreet.models.hmm import HMM
 from discreet.randomness import generator
-from discreet.records.blas import single_blas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
     from discreet.fit.hmm.task import Listen
     from discreet.models.chain import Chain
 
-__all__ = ["Outcome", "Prepared", "covariance_shape", "prepare", "run"]
+__all__ = ["Declared", "Outcome", "clip", "covariance_shape", "declare", "prepare", "run"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Declared:
     """What was declared about the model: its skeleton, where points lie, and where the chain starts."""
 
     skeleton: Skeleton
@@ -71,25 +77,25 @@ def run(
     """
     from discreet.bundle import tensor_digest
 
-    planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
-    prepared = prepare(wanted, data.rows.reshape(data.frames, -1).shape[1])
-    skeleton, region, chain = prepared.skeleton, prepared.region, prepared.chain
-    if not wanted.plain and data.weights is not None:
-        raise ParameterError(
-            "sample_weight is for plain fits",
-            remedy="Private sequences weigh what sequences_per_person allows.",
-        )
-    task = hold(wanted, data, person, region, progress) if not wanted.plain else None
-    start = _start(wanted, data, skeleton, chain) if wanted.plain or wanted.family == "categorical" else None
+    declared = declare(wanted, data.rows.reshape(data.frames, -1).shape[1])
+    skeleton, region = declared.skeleton, declared.region
+    if wanted.plain:
+        data = clip(data, region, wanted.max_length)
+        planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
+        start = _start(wanted, data, skeleton, declared.chain)
+        ready = None
+    else:
+        ready = prepare(wanted, data, declared, person=person, progress=progress)
+        planned, start = ready.planned, None
     ledger = wanted.ledger
     if ledger is not None and not isinstance(ledger, Ledger):
         ledger = Ledger.open(ledger)
     account = Account(planned.guarantee, ledger, wanted.dataset, f"fit hmm, method {_shown(wanted, planned)}")
-    if task is None:
+    if ready is None:
         assert start is not None
         fitted = fit_plain(
             start,
-            data.shortened(wanted.max_length),
+            data,
             wanted.max_iter,
             wanted.tol,
             fixed_start=skeleton.fixed.get("startprob"),
@@ -98,29 +104,58 @@ def run(
         )
         model, rounds, converged = fitted.model, fitted.rounds, fitted.converged
     else:
-        payment = Payment(account, wanted.bits, listen)
-        with single_blas():
-            if start is not None:
-                model = fit_private_symbols(task, start, planned, skeleton, payment)
-            else:
-                assert region is not None
-                model = fit_private_points(task, chain, planned, skeleton, wanted, region, payment)
-        rounds, converged = len(planned.guarantee.events) - 1, True
+        model = fit_private(ready, Payment(account, wanted.bits, listen))
+        drawn = sum(event["drawn"] for event in account.receipt()["plan"])
+        rounds, converged = drawn - 1, True
     account.close(tensor_digest(tensors_of(model)))
     receipt = _receipt(wanted, planned, account, rounds) | {"domain": _domain(wanted, planned, names, region)}
     return Outcome(model, planned.guarantee, receipt, rounds, converged)
+
+
+def prepare(
+    wanted: Request,
+    data: Sequences,
+    declared: Declared | None = None,
+    *,
+    person: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Ready:
+    """A private fit with everything checked that could be refused, before anything is charged or drawn."""
+    planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
+    if data.weights is not None:
+        raise ParameterError(
+            "sample_weight is for plain fits",
+            remedy="Private sequences weigh what sequences_per_person allows.",
+        )
+    dimension = data.rows.reshape(data.frames, -1).shape[1]
+    declared = declared or declare(wanted, dimension)
+    skeleton, region, chain = declared.skeleton, declared.region, declared.chain
+    check_noise(wanted, planned, dimension)
+    task = hold(wanted, data, person, region, progress)
+    if region is None:
+        return Ready(wanted, planned, task, skeleton, chain, start=_start(wanted, data, skeleton, chain))
+    frame = declared_frame(skeleton, wanted, region)
+    return Ready(wanted, planned, task, skeleton, chain, region=region, frame=frame)
+
+
+def clip(data: Sequences, region: Region | None, longest: int | None) -> Sequences:
+    """The sequences as far as they were declared: long ones shortened, points moved into the region."""
+    data = data.shortened(longest)
+    if region is None:
+        return data
+    return replace(data, rows=region.center + region.scale * region.to_unit(data.rows.T).T)
 
 
 def _shown(wanted: Request, planned: Plan) -> str:
     return "plain" if wanted.plain else planned.method
 
 
-def prepare(wanted: Request, dimension: int) -> Prepared:
+def declare(wanted: Request, dimension: int) -> Declared:
     """What a request says of the model, checked for rows of so many numbers; no sequence is needed for it."""
     skeleton = _skeleton(wanted, dimension)
     if not wanted.plain:
         check_room(wanted, dimension)
-    return Prepared(skeleton, _region(wanted, dimension), skeleton.chain(wanted.n_states, wanted.topology))
+    return Declared(skeleton, _region(wanted, dimension), skeleton.chain(wanted.n_states, wanted.topology))
 
 
 def _region(wanted: Request, dimension: int) -> Region | None:

@@ -72,6 +72,8 @@ def step_scores(
     done = len(payment.account.guarantee.events) - len(events)
     for index, event in enumerate(events, start=1):
         expected = ask(belief, crowd, norm, drawing, labelled=task.sequences.labelled)
+        if not expected.question.size:  # there is nothing that sequences could tell; the rest stays unspent
+            break
         noisy, deviation = release_answers(task, expected.question, event, payment)
         belief.learn(expected, noisy, deviation)
         task.report(done + index, done + len(events))

@@ -181,4 +181,5 @@ def _limit(tables: Tables, crowd: Crowd, size: int, norm: Norm, drawing: Generat
             for pack in pack_sequences(lengths, max(1, 2**22 // free.work))
         ]
         answers.append(np.concatenate(drawn)[None] * (length / short))
-    return usual_norm(answers, crowd.counts / crowd.counts.sum(), norm, KEPT)
+    usual = usual_norm(answers, crowd.counts / crowd.counts.sum(), norm, KEPT)
+    return max(usual, 1.0)  # what is long enough for a window at all has no smaller norm

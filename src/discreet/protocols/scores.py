@@ -1,0 +1,169 @@
+"""Linear forms of one party's numbers by another party's weights: each ends with shares of the results.
+
+The *asker* holds features (rows x features), the *scorer* weights (features x outputs) and constants
+(outputs). After one message each way both hold additive shares, modulo 2**share_bits, of features @ weights
++ constants. The same with a query and a series gives every window's correlation. Quadratic terms are
+features, too.
+
+    asker   -> scorer    "scores/query"     a public key and encrypted features
+    scorer  -> asker     "scores/answer"    encrypted results, masked and flooded
+
+**Reveals** nothing but sizes and the agreed bounds. To the asker: a uniform share and, within 2**-40 and the
+security of the lattice cipher, nothing of the weights (`discreet.crypto.setting`). To the scorer:
+encryptions. **Trusts** that both follow the protocol; an asker who makes errors in its ciphertexts larger
+than agreed could learn about the weights from what is later done with the shares. **Exact**: `Scores`
+refuses bounds under which a result could leave its share; each party checks its own numbers against the
+bounds before it draws or sends anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.crypto.lattice import Answer, Cipher, PublicKey, Table, keys
+from discreet.crypto.layout import Correlation, Matrix
+from discreet.crypto.setting import Setting
+from discreet.errors import ParameterError, RangeError
+from discreet.protocols.step import Limit, Receive, Send, domain
+from discreet.randomness import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.protocols.step import Arrays, Steps
+    from discreet.randomness import Bits
+
+__all__ = ["Scores", "ask", "prepared", "score"]
+
+_VERSION = 1
+_SEED = 32
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What both agree to: the job, and how large numbers may be.
+
+    ``largest`` and ``heaviest`` bound the sizes of the asker's and the scorer's integers, ``constant`` that
+    of the constants. Raises `ParameterError` if a result could leave ``share_bits`` bits with a sign.
+    """
+
+    layout: Matrix | Correlation
+    largest: int
+    heaviest: int
+    share_bits: int
+    constant: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.largest, self.heaviest) < 1 or self.constant < 0:
+            raise ParameterError("bounds are positive", got=(self.largest, self.heaviest, self.constant))
+        reach = self.terms * self.largest * self.heaviest + self.constant
+        if reach >= 1 << (self.share_bits - 1):
+            raise ParameterError(
+                "a result could leave its share", got=self.share_bits,
+                wanted=f"share_bits >= {reach.bit_length() + 1}",
+                remedy="Take more share bits or coarser numbers.",
+            )  # fmt: skip
+        _ = self.setting
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for a plan that both sides hash."""
+        kind = "matrix" if isinstance(self.layout, Matrix) else "correlation"
+        sizes = {"largest": self.largest, "heaviest": self.heaviest, "constant": self.constant}
+        return {"kind": kind, **asdict(self.layout), **sizes, "share_bits": self.share_bits}
+
+    @staticmethod
+    def of(plain: Mapping[str, Any]) -> Scores:
+        """From plain data."""
+        sizes = {name: plain[name] for name in ("largest", "heaviest", "share_bits", "constant")}
+        made = Matrix if plain["kind"] == "matrix" else Correlation
+        rest = {name: plain[name] for name in plain if name not in sizes and name != "kind"}
+        return Scores(made(**rest), **sizes)
+
+    @property
+    def terms(self) -> int:
+        """How many products are summed in a result."""
+        return self.layout.inner if isinstance(self.layout, Matrix) else self.layout.query
+
+    @cached_property
+    def setting(self) -> Setting:
+        """The lattice's sizes."""
+        layout = self.layout
+        return Setting(self.share_bits, layout.weight(self.heaviest), layout.opened, layout.degree)
+
+    @property
+    def query(self) -> dict[str, Limit]:
+        """What the asker's message holds."""
+        primes, degree = len(self.setting.ring.moduli), self.setting.degree
+        rows, inner, _ = self.layout.counts
+        return {
+            "key_seed": Limit.raw(_SEED),
+            "key_low": Limit.array("<u2", (primes, degree)),
+            "key_high": Limit.array("|u1", (primes, degree)),
+            "seed": Limit.raw(_SEED),
+            "low": Limit.array("<u2", (primes, rows, inner, degree)),
+            "high": Limit.array("|u1", (primes, rows, inner, degree)),
+        }
+
+    @property
+    def answer(self) -> dict[str, Limit]:
+        """What the scorer's message holds."""
+        rows, _, outputs = self.layout.counts
+        width, positions = self.setting.wire_bytes, self.layout.positions.size
+        return {
+            "mask": Limit.array("|u1", (rows, outputs, self.setting.degree, width)),
+            "body": Limit.array("|u1", (rows, outputs, positions, width)),
+        }
+
+
+def ask(features: NDArray[np.int64], agreed: Scores, bits: Bits) -> Steps[NDArray[np.uint64]]:
+    """The asker's role: its features (rows x features), or its query; returns its shares."""
+    polynomials = agreed.layout.left(_checked(features, agreed.largest))
+    own = expand(bits.bytes(32), domain("scores", _VERSION, "ask"), seeded=bits.seeded)
+    secret, public = keys(agreed.setting, own)
+    cipher = secret.encrypt(polynomials, own)
+    yield Send("scores/query", _message(public, cipher))
+    told = yield Receive("scores/answer", agreed.answer)
+    opened = secret.open(Answer(told["mask"], told["body"]), agreed.layout.positions)
+    return agreed.layout.read(opened)
+
+
+def score(
+    weights: NDArray[np.int64] | Table, agreed: Scores, bits: Bits, constants: NDArray[np.int64] | None = None
+) -> Steps[NDArray[np.uint64]]:
+    """The scorer's role: its weights (features x outputs), series or `prepared` table; returns its shares."""
+    table = weights if isinstance(weights, Table) else prepared(weights, agreed)
+    offset = np.zeros((), dtype=np.int64) if constants is None else _checked(constants, agreed.constant)
+    own = expand(bits.bytes(32), domain("scores", _VERSION, "score"), seeded=bits.seeded)
+    told = yield Receive("scores/query", agreed.query)
+    public = PublicKey(agreed.setting, told["key_seed"], told["key_low"], told["key_high"])
+    cipher = Cipher(told["seed"], told["low"], told["high"])
+    answer, shares = public.compute(cipher, table, agreed.layout.positions, own)
+    yield Send("scores/answer", {"mask": answer.mask, "body": answer.body})
+    whole = agreed.layout.read(shares) + offset.view(np.uint64)
+    return whole & np.uint64((1 << agreed.share_bits) - 1)
+
+
+def prepared(weights: NDArray[np.int64], agreed: Scores) -> Table:
+    """The scorer's weights, transformed once for many askers. Raises `RangeError` if one is too large."""
+    return Table.of(agreed.setting, agreed.layout.right(_checked(weights, agreed.heaviest)))
+
+
+def _checked(values: NDArray[np.int64], largest: int) -> NDArray[np.int64]:
+    if values.dtype != np.int64:
+        raise ParameterError(
+            "numbers must be int64", got=str(values.dtype), remedy="Put them on a grid first."
+        )
+    if values.size and not (-largest <= values.min() and values.max() <= largest):
+        raise RangeError("a number is larger than agreed", wanted=f"|number| <= {largest}")
+    return values
+
+
+def _message(public: PublicKey, cipher: Cipher) -> Arrays:
+    message: dict[str, Any] = {"key_seed": public.seed, "key_low": public.low, "key_high": public.high}
+    return message | {"seed": cipher.seed, "low": cipher.low, "high": cipher.high}

@@ -1,0 +1,36 @@
+"""Where steps meet channels: a plan is agreed, roles run, and every party keeps a receipt.
+
+`take_part` runs one role over TLS with other organisations; `rehearse` runs all of them as processes on this
+machine, over the same TLS; `run` is what both do once there are channels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.session.meeting import Outcome, run, take_part
+    from discreet.session.plan import Plan
+    from discreet.session.receipt import Receipt
+    from discreet.session.rehearsal import Part, rehearse
+
+__all__ = ["Outcome", "Part", "Plan", "Receipt", "rehearse", "run", "take_part"]
+
+_PLACES = {
+    "Plan": "plan",
+    "Receipt": "receipt",
+    "Part": "rehearsal",
+    "rehearse": "rehearsal",
+    "Outcome": "meeting",
+    "run": "meeting",
+    "take_part": "meeting",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used."""
+    if name not in _PLACES:
+        raise AttributeError(name)
+    from importlib import import_module
+
+    return getattr(import_module(f"discreet.session.{_PLACES[name]}"), name)

@@ -1,0 +1,131 @@
+"""Scores: exact at the edges of the agreed ranges, refused beyond them, and silent about both sides."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.protocols.uniform import assert_uniform
+
+from discreet.crypto.layout import Correlation, Matrix
+from discreet.crypto.sharing import signed
+from discreet.errors import CipherError, ParameterError, RangeError
+from discreet.protocols.scores import Scores, ask, prepared, score
+from discreet.protocols.step import Receive, Send, run_pair
+from discreet.randomness import secure, seeded
+
+AGREED = Scores(Matrix(20, 30, 9), 2**15, 2**15, 40, constant=1000)
+
+
+class Silent:
+    seeded = True
+
+    def bytes(self, count):
+        raise AssertionError("randomness was drawn")
+
+    def integers(self, low, high, size):
+        raise AssertionError("randomness was drawn")
+
+
+@given(
+    st.integers(1, 120),
+    st.integers(1, 400),
+    st.integers(1, 20),
+    st.integers(1, 2**16),
+    st.integers(1, 2**16),
+    st.integers(0, 2**31),
+)
+@settings(max_examples=10, deadline=None)
+def test_shares_join_to_the_linear_forms_at_the_edges(rows, features, outputs, largest, heaviest, seed):
+    random = np.random.default_rng(seed)
+    reach = features * largest * heaviest + 77
+    agreed = Scores(Matrix(rows, features, outputs), largest, heaviest, reach.bit_length() + 1, 77)
+    x = random.choice(np.array([-largest, largest, 0]), (rows, features))
+    w = random.choice(np.array([-heaviest, heaviest, 0]), (features, outputs))
+    x[0], w[:, 0] = largest, heaviest
+    constants = np.full(outputs, 77)
+    mine, theirs, transcript = run_pair(ask(x, agreed, secure()), score(w, agreed, secure(), constants))
+    assert np.array_equal(
+        signed((mine + theirs) & np.uint64(2**agreed.share_bits - 1), agreed.share_bits), x @ w + 77
+    )
+    assert [record.name for record in transcript] == ["scores/query", "scores/answer"]
+
+
+def test_the_windows_of_a_series_are_scored_with_a_prepared_table():
+    agreed = Scores(Correlation(100, 9000), 127, 127, 30)
+    random = np.random.default_rng(1)
+    query, series = random.integers(-127, 128, 100), random.integers(-127, 128, 9000)
+    table = prepared(series, agreed)
+    for _ in range(2):
+        mine, theirs, _ = run_pair(ask(query, agreed, secure()), score(table, agreed, secure()))
+        got = signed((mine + theirs) & np.uint64(2**30 - 1), 30)
+        assert np.array_equal(got, np.correlate(series, query, "valid"))
+
+
+def test_bounds_under_which_a_result_could_leave_its_share_are_refused():
+    Scores(Matrix(1, 4, 1), 2**15, 2**15, 34)
+    with pytest.raises(ParameterError, match="leave its share"):
+        Scores(Matrix(1, 4, 1), 2**15, 2**15, 33)
+    with pytest.raises(ParameterError):
+        Scores(Matrix(1, 4, 1), 0, 1, 33)
+    with pytest.raises(ParameterError):
+        Scores(Matrix(1, 4, 1), 1, 1, 60)
+
+
+@pytest.mark.parametrize("value", [2**15 + 1, -(2**15) - 1])
+def test_numbers_beyond_the_bounds_are_refused_before_anything_is_drawn_or_sent(value):
+    x, w = np.zeros((20, 30), dtype=np.int64), np.zeros((30, 9), dtype=np.int64)
+    x[3, 4] = w[3, 4] = value
+    for role in (ask(x, AGREED, Silent()), score(w, AGREED, Silent())):
+        with pytest.raises(RangeError) as refused:
+            next(role)
+        assert str(value) not in str(refused.value)
+    with pytest.raises(RangeError):
+        next(score(np.zeros((30, 9), dtype=np.int64), AGREED, Silent(), np.full(9, 1001)))
+    for wrong in (np.zeros((20, 31), dtype=np.int64), np.zeros((20, 30))):
+        with pytest.raises(ParameterError):
+            next(ask(wrong, AGREED, Silent()))
+
+
+def transcript_of(x, w, seed):
+    run = run_pair(ask(x, AGREED, seeded(seed)), score(w, AGREED, seeded(seed + 1000)))
+    return run[2].records, run[0], run[1]
+
+
+def test_what_each_side_saw_is_uniform_whatever_the_other_holds():
+    """Extreme inputs on both sides; residues, answers and shares by chi-square."""
+    setting = AGREED.setting
+    for x, w, seed in ((0, 0, 1), (2**15, 2**15, 2), (-(2**15), 2**15, 3)):
+        (query, answer), mine, theirs = transcript_of(np.full((20, 30), x), np.full((30, 9), w), seed)
+        for low, high in (("low", "high"), ("key_low", "key_high")):
+            words = query.arrays[low] + (query.arrays[high].astype(np.int64) << 16)
+            for row, prime in zip(words, setting.ring.moduli, strict=True):
+                assert_uniform(row, prime)
+        for part in answer.arrays.values():
+            words = np.zeros((*part.shape[:-1], 8), dtype=np.uint8)
+            words[..., : part.shape[-1]] = part
+            assert_uniform(words.view("<u8"), 2.0**setting.wire_bits, cells=8)
+        assert_uniform(mine, 2.0**40, cells=8)
+        assert_uniform(theirs, 2.0**40, cells=8)
+
+
+def test_sizes_do_not_depend_on_the_numbers_and_nothing_repeats():
+    zeros, full = np.zeros((20, 30), dtype=np.int64), np.full((20, 30), 2**15)
+    w = np.ones((30, 9), dtype=np.int64)
+    runs = [transcript_of(x, w, seed)[0] for x, seed in ((zeros, 1), (full, 2), (full, 3))]
+    assert len({tuple(record.form for record in records) for records in runs}) == 1
+    seeds = {bytes(records[0].arrays[name]) for records in runs for name in ("seed", "key_seed")}
+    assert len(seeds) == 6
+    for name in ("mask", "body"):
+        assert not np.array_equal(runs[1][1].arrays[name], runs[2][1].arrays[name])
+
+
+def test_a_malformed_query_is_refused_by_the_scorer():
+    role = score(np.ones((30, 9), dtype=np.int64), AGREED, seeded(1))
+    assert isinstance(next(role), Receive)
+    asker = ask(np.zeros((20, 30), dtype=np.int64), AGREED, seeded(1))
+    sent = next(asker)
+    assert isinstance(sent, Send)
+    bad = dict(sent.arrays)
+    bad["high"] = np.full_like(bad["high"], 255)
+    with pytest.raises(CipherError):
+        role.send(bad)

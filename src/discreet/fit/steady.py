@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["TILE", "multiply", "multiply_tiles"]
 
 TILE = 256
-"""Columns of a product in `multiply_tiles`."""
+"""Columns of a product in `multiply_tiles`, for small matrices: one call does for many sequences."""
+
+NARROW = 8
+"""The same for matrices of more columns than `_NARROW_FROM`: a sequence alone must not pay for 256."""
+
+_NARROW_FROM = 32
 
 _SMALL = 12  # inner sizes up to this are multiplied line by line: as fast, and steady without a trial
 
@@ -52,10 +57,10 @@ def multiply_tiles(
     if matrix.shape[1] <= _SMALL:
         _by_lines(matrix, columns, out)
         return
-    width = columns.shape[1]
-    tile, made = np.zeros((matrix.shape[1], TILE)), np.empty((matrix.shape[0], TILE))
-    for start in range(0, width, TILE):
-        size = min(TILE, width - start)
+    width, step = columns.shape[1], NARROW if matrix.shape[1] > _NARROW_FROM else TILE
+    tile, made = np.zeros((matrix.shape[1], step)), np.empty((matrix.shape[0], step))
+    for start in range(0, width, step):
+        size = min(step, width - start)
         tile[:, :size] = columns[:, start : start + size]
         out[:, start : start + size] = multiply(matrix, tile, made)[:, :size]
 

@@ -13,7 +13,7 @@ in the semiring `max`: every step keeps the labels of its choices, and the path 
 
 **Reveals** the agreed answer to those whom the plan names: shares of it to both, or the value. Nothing on the
 way is opened. Both learn the plan: semiring, steps, models, states, arcs, widths and declared ranges.
-**Costs** ```plan.circuit.ands``` x 32 bytes for every step and model, 16 bytes a bit of the data owner's
+**Costs** 32 bytes an AND gate of the plan for every step and model, 16 bytes a bit of the data owner's
 shares, a few rounds for every 65,408 of those bits. Memory does not grow with the steps, but for the choices
 of a path: 16 bytes a bit.
 **Trusts** both to follow the protocol. Shares that were not made from scores in the declared range give a

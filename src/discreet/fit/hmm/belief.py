@@ -56,6 +56,7 @@ LONGEST = 256
 """Rows of a simulated sequence: longer ones are sums of many nearly independent pieces."""
 
 _DRAWN = 200_000  # rows that are drawn for an expectation
+_NUMBERS = 2**24  # scores that are held at once
 _FEWEST = 400  # sequences that are drawn of each length
 _TRIES = 8
 _RIDGE = 1e-3
@@ -210,7 +211,7 @@ def _draw_scores(
     The score of a very long sequence is drawn as that of a shorter one, stretched to its deviation.
     """
     short = min(length, LONGEST)
-    count = max(_FEWEST, _DRAWN // (short * classes))
+    count = max(_FEWEST, min(_DRAWN // (short * classes), _NUMBERS // max(logits.size, 1)))
     lengths = np.full(count, short, dtype=np.intp)
     rows, paths = model.sample(lengths, generator)
     made = [

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Request", "check", "plan"]
 
 NOISES = ("gaussian", "laplace")
-SCORED = 800
+SCORED = 1200
 """The most free parameters for which the score is asked: its information matrix has as many rows."""
 
 TOPOLOGIES = (None, "left-right")

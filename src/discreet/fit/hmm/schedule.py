@@ -23,7 +23,7 @@ METHODS = ("score", "iterate", "moments", "labelled")
 CENSUS = {"gaussian": 0.04, "laplace": 0.1}  # the census's part of the budget
 LATER = {"gaussian": 1.1, "laplace": 1.3}  # each round gets this much more than the one before
 ROUNDS = {
-    "score": {"gaussian": 16, "laplace": 4},
+    "score": {"gaussian": 16, "laplace": 6},
     "labelled": {"gaussian": 4, "laplace": 2},
     "iterate": {"gaussian": 12, "laplace": 4},
     "moments": {"gaussian": 1, "laplace": 1},

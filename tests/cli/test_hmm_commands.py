@@ -110,9 +110,11 @@ def test_a_plan_of_sequences_is_one_file(visits: Path) -> None:
     [
         (("--symbols", "ward,icu"), ("is not declared", "ward")),
         (("--sequences-per-person", 3), ("--sequences-per-person bounds nobody",)),
-        (("--points",), ("symbols or points", "--symbols")),
+        (("--symbols", 3), ("not whole numbers", "--symbols a,b.")),
+        (("--points",), ("symbols or points", "--symbols", "--points")),
+        (("--covariance", "full"), ("--covariance is for points",)),
         (("--topology", "ring"), ("no such topology",)),
-        (("--method", "labelled"), ("--method labelled needs", "--states")),
+        (("--method", "labelled"), ("--method labelled needs", "--states-column")),
         (("--states", 3), ("of the skeleton has another shape",)),
         (("--epsilon", 0), ("Epsilon is not",)),
     ],

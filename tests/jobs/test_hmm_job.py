@@ -154,6 +154,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[DiscreetError], str]] = {
     "neither symbols nor points": ({"symbols": None}, ParameterError, "symbols or points"),
     "both symbols and points": ({"points": True}, ParameterError, "symbols or points"),
     "bounds of symbols": ({"bounds": "0:5"}, ParameterError, "are for points"),
+    "covariances of symbols": ({"covariance_type": "full"}, ParameterError, "covariance_type is for points"),
     "a weight that bounds nobody": ({"sequences_per_person": 2.0}, ParameterError, "bounds nobody"),
     "no max_length": ({"max_length": None}, ParameterError, "max_length is not declared"),
     "no sequence and no person": ({"sequence": None}, ParameterError, "which sequence a row belongs to"),

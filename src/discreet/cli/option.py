@@ -15,8 +15,8 @@ _RENAMED = {
 }
 _PLAIN = (
     *("bounds", "center", "columns", "dataset", "delta", "epsilon", "ledger", "method", "missing", "noise"),
-    *("order", "out", "person", "radius", "rule", "sequence", "skeleton", "states", "symbols", "topology"),
-    *("unit", "workers"),
+    *("order", "out", "person", "points", "radius", "rule", "sequence", "skeleton", "states", "symbols"),
+    *("topology", "unit", "workers"),
 )
 _JOINED = (
     *("max_length", "random_state", "rows_per_person", "sequences_per_person", "states_column"),
@@ -24,7 +24,7 @@ _JOINED = (
 )  # with a bar: never an ordinary word
 _SETTING = re.compile(
     rf"\b(?:(?P<joined>{'|'.join(_JOINED)})\b|(?P<plain>{'|'.join(_PLAIN)})(?==))"
-    r"""(?:=(?P<value>\((\w+), (\w+)\)|'[^']*'|"[^"]*")?)?"""
+    r"""(?:=(?P<value>\((\w+), (\w+)\)|\[[^]]*\]|'[^']*'|"[^"]*")?)?"""
 )
 
 
@@ -39,4 +39,7 @@ def _option(found: re.Match[str]) -> str:
     value = found["value"] or ""
     if value.startswith("("):
         return f"{option} {found[4]}:{found[5]}"
+    if value.startswith("["):
+        listed = re.sub(r"[][' ]|, \.\.\.", "", value)
+        return f"{option} {listed}"
     return f"{option} {value[1:-1]}" if value else option

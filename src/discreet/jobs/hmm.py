@@ -66,7 +66,11 @@ def _check(plan: FitHMM) -> None:
         raise ParameterError(
             "it must be said whether rows are symbols or points",
             got="both" if plan.points else "neither",
-            wanted="symbols= how many or which, or points",
+            wanted="symbols= (how many, or what they are called), or else points=",
+        )
+    if plan.method == "labelled" and plan.states_column is None:
+        raise ParameterError(
+            "method='labelled' needs the hidden states", remedy="Name their column as states_column."
         )
     if plan.person is None and plan.sequences_per_person != 1.0:
         raise ParameterError(
@@ -77,6 +81,10 @@ def _check(plan: FitHMM) -> None:
     region = plan.bounds, plan.radius, plan.center
     if not plan.points and region != (None, None, None):
         raise ParameterError("bounds, radius and center are for points", remedy="Symbols lie nowhere.")
+    if not plan.points and plan.covariance_type != "diag":
+        raise ParameterError(
+            "covariance_type is for points", got=plan.covariance_type, remedy="Symbols have no covariance."
+        )
 
 
 def _bounded(plan: FitHMM) -> tuple[str, ...] | None:

@@ -29,7 +29,7 @@ def face_hmm(paper: HMMPaper) -> Face:
     names = ", ".join(f'tensors["{name}"]' for name in sorted(paper.tensors))
     loading = (
         f'from discreet.fit import {kind}\n\nmodel = {kind}.load("this-folder")\n'
-        "model.decode(rows, lengths), model.scores(rows, lengths), model.sample([100]), model.to_hmmlearn()"
+        "model.decode(rows, lengths), model.scores(rows, lengths)\nmodel.sample([100]), model.to_hmmlearn()"
     )
     return Face(
         f"Hidden Markov model{over}",

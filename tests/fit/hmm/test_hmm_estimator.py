@@ -292,6 +292,8 @@ def test_json_is_exact_and_serves_as_a_skeleton(tmp_path: Path) -> None:
     again = CategoricalHMM.from_json(model.to_json())
     assert (again.transmat_ == model.transmat_).all()
     more = dice(skeleton=tmp_path / "skeleton.json", max_iter=1, tol=0).fit(rows, lengths)
+    text = dice(skeleton=model.to_json(), max_iter=1, tol=0).fit(rows, lengths)
+    assert (text.transmat_ == more.transmat_).all()
     whole = dice(max_iter=3, tol=0).fit(rows, lengths)
     np.testing.assert_allclose(more.transmat_, whole.transmat_, rtol=1e-12)
     parts, _ = walks(20)

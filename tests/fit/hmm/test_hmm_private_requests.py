@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.accounting.account import Account
 from discreet.accounting.ledger import Ledger
 from discreet.errors import DiscreetError, ParameterError, TooLargeError
 from discreet.fit import CategoricalHMM, GaussianHMM
-from discreet.fit.hmm import belief, counts, points, windows
+from discreet.fit.hmm import belief, counts, points, private, windows
 from discreet.fit.hmm import run as runs
 from discreet.fit.hmm.data import Sequences
 from discreet.fit.hmm.measure import CountQuestion, measure
@@ -25,6 +26,7 @@ from discreet.models.chain import Chain
 from discreet.models.gaussian import unpack_covariances
 from discreet.models.hmm import HMM
 from discreet.models.logits import Logits, Tables
+from discreet.models.moments import Frame
 from discreet.models.sequences import pack_sequences
 from discreet.randomness import seeded
 from discreet.records import sequences as held
@@ -343,3 +345,22 @@ def test_a_fit_without_a_budget_says_that_it_is_not_private() -> None:
     assert not model.guarantee_.events
     assert model.receipt_["account"]["private"] is False
     assert math.isinf(model.guarantee_.epsilon)
+
+
+@pytest.mark.parametrize("region", [{"radius": 1.0}, {"radius": None, "bounds": ([-1.0, 0.0], [1.0, 4.0])}])
+def test_noise_moves_no_mean_out_of_the_region(
+    region: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wild = np.array([[9.0, -9.0], [0.2, 0.1]])
+
+    def fitted(task: Any, chain: Chain, start: Frame, *rest: Any) -> points.PointModel:
+        return points.PointModel(chain, replace(start, means=wild))
+
+    monkeypatch.setattr(private, "fit_points", fitted)
+    skeleton = {"means": [[0.0, 0.0], [0.5, 0.5]]}
+    rows = np.stack([SYMBOLS, SYMBOLS], axis=1) / 4
+    model = gaussians(skeleton=skeleton, **region).fit(rows, LENGTHS)
+    if "bounds" in region:
+        np.testing.assert_allclose(model.means_, [[1.0, 0.0], [0.2, 2.2]])
+    else:
+        np.testing.assert_allclose(model.means_, [[0.5**0.5, -(0.5**0.5)], [0.2, 0.1]])

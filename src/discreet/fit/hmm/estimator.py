@@ -148,7 +148,7 @@ class _HMM(ABC, BaseEstimator):
         return cls._made(tensors, covariance_type)
 
     def to_json(self) -> str:
-        """The parameters as JSON, exactly; the same text in a file serves as a skeleton."""
+        """The parameters as JSON, exactly; the same text, or a file of it, serves as a skeleton."""
         self._model()
         return words.to_json(self._tensors(), self._kind, self._covariance_type())
 
@@ -252,9 +252,9 @@ class CategoricalHMM(_HMM):
         not private.
     max_length: the declared longest length; what lies beyond it is left out of the fit.
     method: "auto".
-    skeleton: where the fit starts: a dictionary with any of startprob, transmat and emissionprob, or a JSON
-        file with these. Zeros stay zero. Without it, start and transitions start all alike, and emissions
-        at random from ``random_state``.
+    skeleton: where the fit starts: a dictionary with any of startprob, transmat and emissionprob, or JSON
+        with these (a file, or its text). Zeros stay zero. Without it, start and transitions start all
+        alike, and emissions at random from ``random_state``.
     topology: None, or "left-right": start in the first state, stay or go to the next.
     fixed: entries that keep the skeleton's value: a dictionary of True or boolean arrays by part.
     max_iter, tol: rounds at most, and the gain in log-likelihood a row below which a plain fit ends.

@@ -154,7 +154,7 @@ def _fit_points(ready: Ready, region: Region, payment: Payment) -> HMM:
         payment,
     )
     frame = fitted.frame
-    means = region.center + region.scale * frame.means
+    means = region.center + region.scale * _inside(frame.means, region, ready.skeleton.fixed.get("means"))
     full = frame.covariances * np.outer(region.scale, region.scale)
     packed = {
         "full": full,
@@ -165,6 +165,17 @@ def _fit_points(ready: Ready, region: Region, payment: Payment) -> HMM:
     return HMM(
         fitted.chain, Gaussian(means, packed, wanted.covariance_type, Lens(region.center, region.scale))
     )
+
+
+def _inside(
+    means: NDArray[np.float64], region: Region, held: NDArray[np.bool_] | None
+) -> NDArray[np.float64]:
+    """The means in unit coordinates, those that noise pushed out of the region moved to its border.
+
+    No row lies outside, so no mean of rows does.
+    """
+    moved = region.to_unit((region.center + region.scale * means).T).T
+    return moved if held is None else np.where(held[:, None], means, moved)
 
 
 def declared_frame(skeleton: Skeleton, wanted: Request, region: Region) -> Frame | None:

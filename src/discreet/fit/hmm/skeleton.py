@@ -1,8 +1,8 @@
 """The skeleton of a model: where a fit starts, which steps can be at all, and which entries are held fixed.
 
-A skeleton is a dictionary, or a JSON file with the same keys: startprob, transmat, and emissionprob or means,
-covars and weights, in hmmlearn's shapes. Any of them may be left out. It is public: it is declared, not
-fitted, and nothing about it is protected.
+A skeleton is a dictionary, or JSON (a file, or its text) with the same keys: startprob, transmat, and
+emissionprob or means, covars and weights, in hmmlearn's shapes. Any of them may be left out. It is public: it
+is declared, not fitted, and nothing about it is protected.
 """
 
 from __future__ import annotations
@@ -88,12 +88,13 @@ def _read(source: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
         if not hasattr(source, "items"):
             raise ParameterError("the skeleton is neither a dictionary nor a file", got=type(source).__name__)
         return dict(source)
+    text = source if isinstance(source, str) and source.lstrip().startswith("{") else None
     try:
-        plain = json.loads(Path(source).read_text(encoding="utf-8"))
+        plain = json.loads(text or Path(source).read_text(encoding="utf-8"))
     except OSError as error:
         raise ParameterError(f"the skeleton cannot be read: {error.strerror}", got=str(source)) from None
     except ValueError:
-        raise ParameterError("the skeleton is not JSON", got=str(source)) from None
+        raise ParameterError("the skeleton is not JSON", got=str(source) if text is None else None) from None
     if not isinstance(plain, dict):
         raise ParameterError("the skeleton is not a JSON object", got=type(plain).__name__)
     named: dict[str, Any] = plain

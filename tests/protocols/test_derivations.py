@@ -48,7 +48,7 @@ def test_shares_of_zero_are_differences_of_these_words():
 
 def test_masks_of_a_total_are_these_words():
     agreed = Total(5, ("a", "b"), 2, b"\x01\x02", 10)
-    label = "discreet/5:total/1:1/4:0102/4:mask/3:own"
+    label = "discreet/5:total/1:2/4:0102/4:mask/3:own"
     assert agreed.label("mask", "own") == label
     assert agreed.mask(KEY, "own").tolist() == words(KEY, label, 5).tolist()
     assert domain("pair", 1, "a", "b") == "discreet/4:pair/1:1/1:a/1:b"

@@ -17,7 +17,8 @@ from discreet.protocols.step import Receive, Send, arrays_of, domain, run_partie
 from discreet.protocols.total import Total, collect, contribute
 from discreet.randomness import seeded
 
-PHASES = ("total/keys", "total/shares", "total/masked", "total/open")
+PHASES = ("total/keys", "total/shares", "total/masked", "total/lists", "total/open")
+LATE = ("total/lists", "total/open")  # whoever leaves so late is in the sum
 
 
 def agreed_of(count, enough, size=6, **more):
@@ -99,9 +100,7 @@ def test_members_that_drop_out_in_any_phase_are_left_out_exactly(phase, gone):
     numbers = numbers_of(agreed, gone)
     for chosen in itertools.islice(itertools.combinations(agreed.members, gone), 4):
         (total, names), outputs, _ = run(agreed, numbers, [(name, phase) for name in chosen])
-        stayed = (
-            agreed.members if phase == "total/open" else tuple(n for n in agreed.members if n not in chosen)
-        )
+        stayed = agreed.members if phase in LATE else tuple(n for n in agreed.members if n not in chosen)
         assert names == stayed
         assert np.array_equal(total, np.sum([numbers[name] for name in stayed], axis=0))
         assert set(outputs) == set(agreed.members) - set(chosen)
@@ -118,7 +117,7 @@ def test_any_pattern_of_drop_outs_ends_exactly_or_in_a_clear_error(pattern, seed
             run(agreed, numbers, losses)
         return
     (total, names), _, _ = run(agreed, numbers, losses)
-    early = {name for name, phase in losses if phase != "total/open"}
+    early = {name for name, phase in losses if phase not in LATE}
     assert set(names) == set(agreed.members) - early
     assert np.array_equal(total, np.sum([numbers[name] for name in names], axis=0))
 
@@ -157,7 +156,7 @@ def test_a_late_number_stays_masked_by_its_own_seed_when_pairs_are_opened():
     for other, sign in (("m0", -1), ("m2", 1)):
         shared = secrets["m1"][1].shared(secrets[other][1].public)
         first, second = sorted(("m1", other))
-        words = agreed.mask(shared, domain("pair", 1, first, second))
+        words = agreed.mask(shared, domain("pair", 2, first, second))
         pairs = pairs + words if sign > 0 else pairs - words
     own = agreed.mask(secrets["m1"][2], "own")
     assert_uniform(y - pairs, 2.0**64, cells=16)
@@ -228,7 +227,7 @@ def cleared(flags):
 
 
 def test_a_list_with_fewer_than_enough_survivors_is_refused_by_members():
-    for message in ("total/keys", "total/shares", "total/arrived"):
+    for message in ("total/keys", "total/shares", "total/arrived", "total/lists"):
         with pytest.raises(ProtocolError, match="list of members"):
             collector_that(replaced(message, "present", cleared))
 
@@ -331,3 +330,78 @@ def test_keys_agree_with_the_vector_of_rfc_7748():
     alice = bytes.fromhex("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
     assert bob.public.hex() == "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"
     assert bob.shared(alice).hex() == "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"
+
+
+ALL = "01234"
+TWO_STORIES = (  # (who shared secrets, as told to each; whose number arrived, as told to each)
+    # member 0 counts on pairs with 1 and 2 only; their keys are asked of the rest, and 0 stands alone
+    (("012", ALL, ALL, ALL, ALL), ("012", "013", "023", "034", "034")),
+    # everybody counts on all pairs, but the keys of 1, 2 and 3 are asked of three members each
+    ((ALL,) * 5, ("034", "014", "024", "0134", "024")),
+)
+
+
+@pytest.mark.parametrize(("sharing", "arrived"), TWO_STORIES)
+def test_a_collector_that_tells_members_different_lists_gets_no_share_from_anybody(sharing, arrived):
+    """If members gave their shares, these lists would open member 0's number, or the sum of 0 and 4."""
+    assert answers_to(sharing, arrived) == [None] * 5
+
+
+def test_members_who_are_told_the_same_give_their_shares():
+    assert [send.name for send in answers_to((ALL,) * 5, ("01234",) * 5)] == ["total/open"] * 5
+
+
+def answers_to(sharing, arrived):
+    """What five members give in the end to a collector that tells them these lists."""
+    agreed = agreed_of(5, 3)
+    numbers = numbers_of(agreed)
+    roles = [contribute(f"m{i}", numbers[f"m{i}"], agreed, seeded(i)) for i in range(5)]
+    flags = {text: np.array([str(i) in text for i in range(5)]) for text in (ALL, *sharing, *arrived)}
+
+    def passed(rows):
+        """What each has sealed for each, handed on as it is."""
+        return [np.stack([rows[sender][i] for sender in range(5)]) for i in range(5)]
+
+    keys = [next(role).arrays for role in roles]
+    tables = {part: np.stack([np.frombuffer(one[part], np.uint8) for one in keys]) for part in keys[0]}
+    for role in roles:
+        next(role)
+    notes = [role.send({"present": flags[ALL], **tables}).arrays["notes"] for role in roles]
+    for role in roles:
+        next(role)
+    told = list(zip(roles, sharing, passed(notes), strict=True))
+    masked = [role.send({"present": flags[text], "notes": table}) for role, text, table in told]
+    tags = passed([send.arrays["tags"] for send in masked])
+    for role in roles:
+        next(role)
+    answers = [
+        stubborn(role, flags[text], table) for role, text, table in zip(roles, arrived, tags, strict=True)
+    ]
+    told = passed([np.zeros((5, 48), np.uint8) if one is None else one.arrays["tags"] for one in answers])
+    for role, answer in zip(roles, answers, strict=True):
+        if answer is not None:
+            next(role)
+    return [
+        None if answer is None else stubborn(role, flags[text], table)
+        for role, text, table, answer in zip(roles, arrived, told, answers, strict=True)
+    ]
+
+
+def stubborn(role, present, tags):
+    """A member's answer to a list, or None if it refuses and ends."""
+    try:
+        return role.send({"present": present, "tags": tags})
+    except ProtocolError as refused:
+        assert "different lists" in str(refused)
+    except CipherError as refused:  # the tag of somebody who has refused already
+        assert "sealed note" in str(refused)
+    return None
+
+
+@pytest.mark.parametrize("message", ["total/arrived", "total/lists"])
+def test_forged_tags_are_noticed(message):
+    def flip(tags):
+        tags ^= 1
+
+    with pytest.raises(CipherError, match="sealed note"):
+        collector_that(replaced(message, "tags", flip))

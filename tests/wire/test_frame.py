@@ -117,6 +117,13 @@ def test_a_valid_message_is_read():
     assert got["z"].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+@pytest.mark.parametrize("shape", [[0, 1 << 40, 1 << 40], [1 << 40, 0, 1 << 40], [0, *[1 << 40] * 7]])
+def test_an_empty_array_that_numpy_cannot_make_is_refused(shape):
+    """It has no bytes, so no limit of size stops it."""
+    with pytest.raises(ProtocolError, match="not what was agreed"):
+        parse(header(1, 0, "a/b", [["x", "<u8", shape]]), Receive("a/b", {"x": Limit("<u8", None, 100)}))
+
+
 def test_twelve_thousand_frames_of_a_stranger_end_in_a_message_or_in_our_errors():
     draw = np.random.default_rng(20260101)
     data = valid()

@@ -195,6 +195,33 @@ def test_three_parties_meet_whoever_comes_first(home):
         assert found == {name: prints[name] for name in prints if name != mine}
 
 
+def test_a_party_that_dials_although_it_is_dialled_is_sent_away(home):
+    """Parties dial the one before them in the alphabet: "one" has no business at the door of "three"."""
+    names = ("one", "three", "two")
+    cards = {name: home.identity(name).card for name in names}
+
+    async def go():
+        doors = {
+            name: await listen(home.identity(name), list(cards.values()), Place(HERE, 0)) for name in names
+        }
+        places = {name: door.place for name, door in doors.items()}
+        odd = await dial(home.identity("one"), cards["three"], places["three"], wait=20)
+
+        async def come(name):
+            return await meet(home.identity(name), cards, places, name, listener=doors[name], wait=20)
+
+        met = await asyncio.gather(*(come(name) for name in names))
+        for door in doors.values():
+            await door.close()
+        found = [{name: channel.fingerprint for name, channel in one.items()} for one in met]
+        for stream in (odd, *(channel.stream for one in met for channel in one.values())):
+            stream.cut()
+        return found
+
+    for mine, found in zip(names, asyncio.run(go()), strict=True):
+        assert found == {name: card.fingerprint for name, card in cards.items() if name != mine}
+
+
 def take(home, results, role, port, **settings):
     cards = {name: home.identity(name).card for name in ("one", "two") if name != role}
     try:

@@ -16,7 +16,7 @@ So given its share y + r, what the owner sees of all J opened coefficients diffe
 without w (fresh noise f, and c1 = an RLWE sample u a' + e1 under the unknown secret u) by at most J G /
 2**F in total variation, plus the advantage of a distinguisher against RLWE. `Setting` takes F as large as
 it can and refuses less than J G / 2**F <= 2**-40. The bound holds for every weight, error and key, not only
-typical ones.
+typical ones. Distances of jobs add up: weights that answer a million of them are hidden but for 2**-20.
 
 **Budget.** Let V = G + 2**(F-1). The answer is switched to modulus 2**k, k = l + log2(N) + 2, which adds at
 most N + 1 (each coefficient is off by at most 1, and s is ternary). The owner rounds to a multiple of

@@ -58,6 +58,7 @@ Arrays = Mapping[str, NDArray[Any] | bytes]
 
 _RAW = "bytes"
 _LETTERS = "?bBhHiIlLqQefd"
+_WIDEST = 1 << 62
 _TURN = 1 << 23
 """A party that has sent this many bytes in one go lets the others read first, so that streams stay small."""
 
@@ -111,6 +112,8 @@ class Limit:
             return f"shape {shape} instead of {self.shape}"
         if math.prod(shape) * size > self.most:
             return f"{math.prod(shape) * size} bytes instead of at most {self.most}"
+        if math.prod(axis or 1 for axis in shape) * size > _WIDEST:
+            return f"shape {shape}, which no array can have"  # empty, but numpy multiplies the other axes
         return None
 
 

@@ -10,7 +10,8 @@ y_i arrived, and the masks s_ij of those who dropped out after sharing. No membe
 
     member    -> collector  "total/keys"     two public keys           collector -> member   everybody's
     member    -> collector  "total/shares"   sealed shares for each    collector -> member   those for it
-    member    -> collector  "total/masked"   y_i                       collector -> member   whose y arrived
+    member    -> collector  "total/masked"   y_i, tags                 collector -> member   whose y arrived
+    member    -> collector  "total/lists"    tags                      collector -> member   who is left
     member    -> collector  "total/open"     shares to take out masks
 
 The collector returns the sum and who is in it; members return who is in it.
@@ -22,8 +23,13 @@ nothing is opened. A member that sees fewer than ``enough`` survivors stops befo
 out is what the plan promised (`discreet.crypto.portion`), for as few as ``enough`` survivors. **Reveals**
 the sum (with noise) over those who stayed to the collector, and who stayed to all. **Trusts** that the
 collector passes keys on unchanged, and that at most ``colluding`` members and the collector pool what they
-know; `Total` asks 2 enough > members + colluding, so that even a collector that tells members different
-lists of survivors cannot gather both secrets of one member. A member can falsify the sum unseen.
+know. A member can falsify the sum unseen.
+**Lists.** A collector that told members different lists could take one member's number out of the sum
+without ever having both its secrets: some would give b_i of one list, others the keys of all its pairs. So
+members seal for each other what they were told (`discreet.protocols.lists`): with y_i, who shared secrets;
+then also whose y arrived. A member gives shares only if everybody in the sum counted on the same pairs, and
+``enough`` were told the same arrivals. `Total` asks 2 enough > members + colluding, so there is one such
+story at most, and what is opened is the sum of at least enough - colluding honest members, or nothing.
 """
 
 from __future__ import annotations
@@ -35,9 +41,11 @@ import numpy as np
 
 from discreet.crypto import field
 from discreet.crypto.agreement import NOTE, Agreement, opened, sealed
+from discreet.crypto.block import derive
 from discreet.crypto.portion import Portion
 from discreet.crypto.sharing import join_shamir, masks, split_shamir
 from discreet.errors import CipherError, ParameterError, PeerError, ProtocolError, RangeError
+from discreet.protocols.lists import TAG, check_tags, tags_for, turned
 from discreet.protocols.step import Limit, Receive, Send, domain
 from discreet.randomness import expand
 
@@ -54,7 +62,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Total", "collect", "contribute"]
 
-_VERSION = 1
+_VERSION = 2
 _KEY = 32
 _LIMBS = -(-_KEY // field.LIMB)
 _SEALED = 2 * 8 * _LIMBS + NOTE
@@ -130,15 +138,15 @@ def contribute(
     own = _checked(numbers, agreed, sample)
     member = _Member(name, agreed, Agreement.draw(bits), Agreement.draw(bits), bits.bytes(_KEY))
     present, keys = yield from _everybodys_keys(member)
-    held = yield from _notes(member, {other: keys[other][0] for other in present}, bits)
+    ring = yield from _notes(member, {other: keys[other][0] for other in present}, bits)
     if agreed.portion is not None and sample is not None:
         own = own + agreed.portion.draw(sample, agreed.size, bits).view(np.uint64)
     masked = own + agreed.mask(member.seed, "own")
-    for other in held:
-        if other != name:
-            masked = masked + _signed_mask(agreed, name, other, member.mask.shared(keys[other][1]))
-    yield Send("total/masked", {"numbers": masked}, agreed.collector)
-    return (yield from _opening(member, held))
+    for other in ring.secrets:
+        masked = masked + _signed_mask(agreed, name, other, member.mask.shared(keys[other][1]))
+    told = derive(b"pairs", *(part for other in ring.held for part in (other.encode(), *keys[other])))
+    yield Send("total/masked", {"numbers": masked, "tags": ring.tags(told, "pairs")}, agreed.collector)
+    return (yield from _opening(ring, told))
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,6 +158,26 @@ class _Member:
     lock: Agreement
     mask: Agreement
     seed: bytes
+
+
+@dataclass(frozen=True, repr=False)
+class _Ring:
+    """Those who shared their secrets: what one member holds of each, and shares with each other."""
+
+    member: _Member
+    held: dict[str, Numbers]
+    secrets: dict[str, bytes]
+
+    def tags(self, told: bytes, use: str) -> NDArray[np.uint8]:
+        """What this member was told, sealed for all others."""
+        agreed = self.member.agreed
+        return tags_for(told, use, self.member.name, agreed.members, self.secrets, agreed.label)
+
+    def check(self, tags: NDArray[np.uint8], told: bytes, use: str, among: tuple[str, ...]) -> None:
+        """Refuse to go on if one of them was told something else."""
+        agreed, name = self.member.agreed, self.member.name
+        secrets = {other: self.secrets[other] for other in among if other != name}
+        check_tags(tags, told, use, name, agreed.members, secrets, agreed.label)
 
 
 def _everybodys_keys(member: _Member) -> Steps[tuple[tuple[str, ...], dict[str, tuple[bytes, bytes]]]]:
@@ -169,7 +197,7 @@ def _everybodys_keys(member: _Member) -> Steps[tuple[tuple[str, ...], dict[str, 
     return present, keys
 
 
-def _notes(member: _Member, locks: dict[str, bytes], bits: Bits) -> Steps[dict[str, Numbers]]:
+def _notes(member: _Member, locks: dict[str, bytes], bits: Bits) -> Steps[_Ring]:
     """Hand out shares of both secrets in sealed notes; the two shares held of every member that did."""
     agreed, name = member.agreed, member.name
     shares = np.stack([_shares(secret, agreed, bits) for secret in (member.mask.secret, member.seed)], axis=1)
@@ -189,16 +217,22 @@ def _notes(member: _Member, locks: dict[str, bytes], bits: Bits) -> Steps[dict[s
             continue
         note = opened(told["notes"][index].tobytes(), secrets[other], agreed.label("share", other, name))
         held[other] = np.frombuffer(note, dtype="<u8").reshape(2, _LIMBS)
-    return held
+    return _Ring(member, held, {other: secrets[other] for other in held if other != name})
 
 
-def _opening(member: _Member, held: dict[str, Numbers]) -> Steps[tuple[str, ...]]:
+def _opening(ring: _Ring, pairs: bytes) -> Steps[tuple[str, ...]]:
     """Give one share for each: of the seed of those who arrived, of the mask key of the others."""
-    agreed = member.agreed
-    told = yield Receive("total/arrived", {"present": _flags(agreed)}, agreed.collector)
-    arrived = _named(agreed, told["present"], tuple(held), member.name)
+    agreed, name = ring.member.agreed, ring.member.name
+    limits = {"present": _flags(agreed), "tags": _tags(agreed)}
+    told = yield Receive("total/arrived", limits, agreed.collector)
+    arrived = _named(agreed, told["present"], tuple(ring.held), name)
+    ring.check(told["tags"], pairs, "pairs", arrived)
+    story = derive(b"arrived", pairs, *(other.encode() for other in arrived))
+    yield Send("total/lists", {"tags": ring.tags(story, "arrived")}, agreed.collector)
+    told = yield Receive("total/lists", limits, agreed.collector)
+    ring.check(told["tags"], story, "arrived", _named(agreed, told["present"], arrived, name))
     answer = np.zeros((len(agreed.members), _LIMBS), dtype=np.uint64)
-    for other, (of_key, of_seed) in held.items():
+    for other, (of_key, of_seed) in ring.held.items():
         answer[agreed.members.index(other)] = of_seed if other in arrived else of_key
     yield Send("total/open", {"shares": answer}, agreed.collector)
     return arrived
@@ -208,12 +242,13 @@ def collect(agreed: Total) -> Steps[tuple[NDArray[np.int64], tuple[str, ...]]]:
     """The collector's role; returns the sum and who is in it. Raises `PeerError` if too few members stay."""
     publics = yield from _pass_keys(agreed)
     sharing = yield from _pass_notes(agreed, publics.members)
-    limits = {"numbers": Limit.array("<u8", (agreed.size,))}
+    limits = {"numbers": Limit.array("<u8", (agreed.size,)), "tags": _tags(agreed)}
     masked = yield from _gathered("total/masked", limits, sharing, agreed)
-    for member in masked:
-        yield Send("total/arrived", {"present": _present(agreed, masked)}, member)
+    yield from _pass_tags("total/arrived", masked, agreed)
+    left = yield from _gathered("total/lists", {"tags": _tags(agreed)}, masked, agreed)
+    yield from _pass_tags("total/lists", left, agreed)
     limits = {"shares": Limit.array("<u8", (len(agreed.members), _LIMBS))}
-    answers = yield from _gathered("total/open", limits, masked, agreed)
+    answers = yield from _gathered("total/open", limits, left, agreed)
     total = np.zeros(agreed.size, dtype=np.uint64)
     for told in masked.values():
         total = total + told["numbers"]
@@ -257,6 +292,14 @@ def _pass_notes(agreed: Total, members: tuple[str, ...]) -> Steps[tuple[str, ...
             passed[agreed.members.index(sender)] = told["notes"][agreed.members.index(member)]
         yield Send("total/shares", {"present": _present(agreed, notes), "notes": passed}, member)
     return tuple(notes)
+
+
+def _pass_tags(message: str, told: Mapping[str, Any], agreed: Total) -> Steps[None]:
+    """To everybody who is there: who is there, and what each has sealed for it."""
+    tables = {member: arrays["tags"] for member, arrays in told.items()}
+    for member in told:
+        tags = turned(tables, member, agreed.members)
+        yield Send(message, {"present": _present(agreed, told), "tags": tags}, member)
 
 
 def _left_behind(
@@ -327,6 +370,10 @@ def _checked(numbers: NDArray[np.int64], agreed: Total, sample: Sampler | None) 
 
 def _flags(agreed: Total) -> Limit:
     return Limit.array("|b1", (len(agreed.members),))
+
+
+def _tags(agreed: Total) -> Limit:
+    return Limit.array("|u1", (len(agreed.members), TAG))
 
 
 def _present(agreed: Total, names: Any) -> NDArray[np.bool_]:

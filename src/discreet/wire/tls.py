@@ -351,8 +351,8 @@ async def meet(
             streams[name] = await dial(me, cards[name], places[name], wait=wait)
         while own is not None and len(streams) < len(others):
             fingerprint, stream = await own.accept(wait)
-            name = awaited[fingerprint]
-            if name in streams:
+            name = awaited.get(fingerprint, "")
+            if not name or name in streams:  # somebody whom we dial, or who is here already
                 stream.cut()
             else:
                 streams[name] = stream

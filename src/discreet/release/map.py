@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Map", "check_belief"]
 
-_SCHEMA = 1
+_SCHEMA = 2
 _TOLERANCE = 1e-6
 _ROUNDING = 1e-12  # closer than that to one, probabilities are left as they are, so that files come back
 

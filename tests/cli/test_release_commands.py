@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
+from discreet.release import Map, Policy
 
 BOX = "39.85:40.00,116.28:116.50"
 
@@ -95,8 +96,21 @@ def test_a_private_map_needs_a_choice_and_prints_its_guarantee(home):
         ("--policy", "near"),
         ("--policy", "radius:2km", "--repair", "best"),
         ("--policy", "radius:2km", "--start", "x"),
+        ("--policy", "radius:2km", "--start", "inf"),
+        ("--policy", "radius:2km", "--start", "nan"),
+        ("--policy", "radius:2km", "--start", "nan,nan"),
     ],
 )
 def test_bad_requests_end_with_two(home, words):
     done = call("release", "explain", "--map", home / "map.json", "--epsilon", 1, *words)
     assert done.exit_code == 2
+
+
+def test_a_flat_hull_is_said_aloud(tmp_path):
+    world = Map([[0, 0], [1, 0], [0, 3], [1, 3]], np.full((4, 4), 0.25))
+    place = world.save(tmp_path / "map.json")
+    for edges, flat in (([(0, 1), (2, 3)], True), ([(0, 1), (0, 2), (2, 3)], False)):
+        policy = Policy.edges(world, edges).save(tmp_path / "policy.json")
+        done = call("release", "explain", "--map", place, "--policy", policy, "--epsilon", 1)
+        assert done.exit_code == 0, done.output
+        assert ("is released exactly" in " ".join(done.stdout.split())) == flat

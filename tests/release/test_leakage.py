@@ -166,3 +166,19 @@ def test_cliques_and_edges_leak_alike():
     right, _ = released(policy=edges)
     pairs = zip(leakage(left).steps, leakage(right).steps, strict=True)
     assert all(np.isclose(a.at_end, b.at_end) and a.torn == b.torn for a, b in pairs)
+
+
+def test_an_edge_that_one_question_was_repaired_for_is_no_edge_for_the_others():
+    """Each question hides state 4 behind another state, so the pair is not hidden at the sum of epsilons."""
+    points = np.array([[0, 0], [1, 0], [5, 5], [6, 5], [3, 9]], dtype=float)
+    world = Map(points, np.full((5, 5), 0.2), columns={"level": [0, 1, 2, 3, 50]})
+    policy = Policy.edges(world, [(0, 1), (2, 3)])
+    asked = {"query": {"place": None, "level": "level"}, "epsilon": {"place": 1.0, "level": 1.0}}
+    stream = Stream(world, policy, start=world.start, random_state=1, **asked)
+    place, level = stream.foresee()
+    assert place.repaired == ((4, 2),) and level.repaired == ((4, 3),)
+    for _ in range(40):
+        stream.step(4)
+    assert max(step.at_release for step in leakage(stream).steps) <= 2 + 1e-9
+    bound, joined = pair_bound(policy, stream.past, [4] * 40, [2] * 40)
+    assert bound > 80 and not joined

@@ -108,10 +108,13 @@ def test_a_map_and_a_policy_come_back_as_they_were(tmp_path):
         Policy.load(tmp_path / "policy.json", free)
 
 
-@pytest.mark.parametrize("damage", ["altered", "other", "torn", "absent"])
+@pytest.mark.parametrize("damage", ["altered", "moved", "other", "torn", "absent"])
 def test_a_damaged_map_is_refused(tmp_path, damage):
     path = tmp_path / "map.json"
     plain = json.loads(walk().save(path).read_text())
+    if damage == "moved":
+        plain = json.loads(Map.learn(traces(), cell=2000.0, box=BOX, public=True).save(path).read_text())
+        plain["grid"]["box"][2:] = [side + 1 for side in plain["grid"]["box"][2:]]  # the cells stay alike
     if damage == "altered":
         plain["start"][:2] = [0.0, plain["start"][0] + plain["start"][1]]
     if damage == "other":

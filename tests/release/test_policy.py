@@ -1,10 +1,12 @@
 """Policies: which states are joined, in every way of saying it; hulls and protection on them."""
 
+import json
+
 import numpy as np
 import pytest
 from small_worlds import walk
 
-from discreet.errors import ParameterError
+from discreet.errors import BundleError, ParameterError
 from discreet.mechanisms.body import body_of
 from discreet.release import Map, Policy
 from discreet.release.hull import Nearby, Sensitivity
@@ -127,3 +129,24 @@ def test_columns_of_very_different_ranges_keep_their_own_steps():
     query = Map(answers, np.eye(30)).query()
     assert query.step[0] > 1000 * query.step[1]
     assert (np.abs(query.points(query.units.astype(float)) - answers).max(axis=0) <= query.step).all()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"pairs": None},
+        {"pairs": [[0, 1, 2]]},
+        {"pairs": [[0.5, 1.0]]},
+        {"pairs": [["a", "b"]]},
+        {"cliques": [[0, 0]]},
+        {"cliques": 3},
+        {"words": None},
+    ],
+)
+def test_a_damaged_policy_is_refused(tmp_path, damage):
+    world = walk()
+    path = tmp_path / "policy.json"
+    plain = (Policy.radius(world, 1.0) | Policy.complete(world)).to_dict()
+    path.write_text(json.dumps({**plain, **damage}))
+    with pytest.raises(BundleError, match="damaged"):
+        Policy.load(path, world)

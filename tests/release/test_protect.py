@@ -5,10 +5,13 @@ import math
 
 import numpy as np
 import pytest
+from small_worlds import walk
 
 from conftest import LONG
 from discreet.errors import ParameterError, TooLargeError
 from discreet.mechanisms.body import body_of
+from discreet.mechanisms.gauge import expected_squared_error
+from discreet.release import Policy, Stream
 from discreet.release.protect import RULES, Repairer, check_rule
 
 INSTANCES = 300 if LONG else 25
@@ -114,3 +117,25 @@ def test_too_many_for_the_exact_rule_are_refused():
 def test_what_is_no_rule_is_refused(rule):
     with pytest.raises(ParameterError):
         check_rule(rule, 9)
+
+
+def test_without_any_edge_states_are_not_hidden_along_a_needle():
+    """A needle across the states has no area, releases exactly what lies off it, and needs more noise."""
+    places = np.random.default_rng(1).choice(144, 60, replace=False)
+    units = np.stack([places % 12, places // 12], axis=1).astype(np.int64)
+    nothing = body_of(np.zeros((0, 2), dtype=np.int64))
+    repairer = Repairer(units, units.astype(float), nothing, body_of)
+    body = repairer.join(repairer.repair(list(range(60)), "area"))
+    assert all(repairer.covered(i, body) for i in range(60))
+    near = body_of(np.array([[1, 0], [0, 1], [1, 1], [1, -1]]))
+    assert body.rank == 2
+    assert expected_squared_error(body, 1.0) <= 4 * expected_squared_error(near, 1.0)
+
+
+def test_a_policy_along_one_line_is_said_to_be_flat():
+    world = walk(size=3)
+    policy = Policy.edges(world, [(0, 1), (1, 2), (3, 4), (4, 5), (6, 7), (7, 8)])
+    scene = Stream(world, policy, epsilon=1.0, start=world.start).foresee()[0]
+    assert scene.flat and not scene.exposed and scene.area_ratio == 1
+    repaired = Stream(world, Policy.edges(world, []), epsilon=1.0, start=world.start).foresee()[0]
+    assert len(repaired.exposed) == 9 and repaired.area_ratio == math.inf

@@ -253,6 +253,49 @@ def test_a_checkpoint_goes_on_where_it_was():
         started(world).resume({key: value for key, value in plain.items() if key != "belief"})
 
 
+def test_a_checkpoint_of_another_question_is_refused():
+    world = walk(size=3)
+    policy = Policy.radius(world, 1.5)
+    first, other = (
+        Stream(world, policy, epsilon=1.0, query=answers, start=world.start)
+        for answers in (np.arange(9.0), np.arange(9.0) ** 2)
+    )
+    first.step(4)
+    with pytest.raises(ParameterError, match="settings"):
+        other.resume(first.checkpoint())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"possible": []},
+        {"possible": [-1]},
+        {"possible": [36]},
+        {"past": [{"possible": [14, 15], "units": []}]},
+        {"past": [{"possible": [14, 15], "units": [[1, 2, 3]]}]},
+        {"past": []},
+        {"steps": -1},
+        {"belief": [1]},
+    ],
+)
+def test_a_damaged_checkpoint_is_refused_and_the_stream_is_as_it_was(damage):
+    stream = started(walk(size=6, seed=1))
+    stream.step(14)
+    plain, belief = stream.checkpoint(), stream.belief
+    with pytest.raises((BundleError, ParameterError)):
+        stream.resume({**plain, **damage})
+    assert stream.steps == 1 and len(stream.past) == 1 and np.array_equal(stream.belief, belief)
+    stream.step(14)
+
+
+def test_a_release_that_is_printed_does_not_show_what_is_for_the_person_alone():
+    world = walk(size=3)
+    stream = Stream(world, Policy.radius(world, 1.5), epsilon=1.0, start=world.start)
+    crowd = Crowd(world, Policy.radius(world, 1.5), epsilon=1.0, start=world.start[None])
+    for text in (repr(stream.step(4)), repr(crowd.step([4]))):
+        assert "protection" not in text and "surrogate" not in text
+
+
 def test_a_seed_promises_nothing_and_doubles_neither():
     world = walk()
     assert started(world).guarantee.private

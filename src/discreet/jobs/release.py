@@ -132,6 +132,7 @@ class Explained:
                     "step": step,
                     "possible": int(scene.possible.sum()),
                     "area": scene.area,
+                    "flat": scene.flat,
                     "error": scene.error,
                     "least": int(degrees.min()),
                     "typical": int(np.median(degrees)),
@@ -392,7 +393,7 @@ def _start(world: Map, text: str | None) -> Any:
         numbers = []
     if len(numbers) == 2:
         return int(world.cells([numbers[0]], [numbers[1]])[0])
-    if len(numbers) == 1 and numbers[0] == int(numbers[0]):
+    if len(numbers) == 1 and numbers[0].is_integer():
         return int(numbers[0])
     raise ParameterError("this is not a start", got=text, wanted="a state, or LAT,LON")
 

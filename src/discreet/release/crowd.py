@@ -12,7 +12,7 @@ kept until everything has been drawn: after an error the crowd is as it was.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +61,13 @@ class Releases:
 
     ``protection`` (the degree of protection of each person's true state, by the first question) and
     ``surrogate`` (whether the true state was not possible and a stand-in was released) are for the person
-    alone: they depend on the true state.
+    alone: they depend on the true state, and are left out where releases are printed.
     """
 
     points: dict[str, NDArray[np.float64]]
     groups: tuple[Group, ...]
-    protection: NDArray[np.int64]
-    surrogate: NDArray[np.bool_]
+    protection: NDArray[np.int64] = field(repr=False)
+    surrogate: NDArray[np.bool_] = field(repr=False)
     guarantee: Promise
 
 

@@ -151,8 +151,9 @@ def leakage_of(
     known: dict[tuple[int, int], int] = {}
     for t, one in enumerate(past):
         scene = one.scenes[0]
-        now, _, _ = _largest(policy, scene, _change(logs.after[t], logs.before[t]))
-        end, pair, each = _largest(policy, scene, _change(logs.at_end[t], logs.before[t]))
+        edges = _joined(policy, one)
+        now, _, _ = _largest(policy, edges, scene, _change(logs.after[t], logs.before[t]))
+        end, pair, each = _largest(policy, edges, scene, _change(logs.at_end[t], logs.before[t]))
         believed = np.exp(logs.at_end[t])
         typical = float(believed @ np.where(believed > 0, each, 0.0))
         torn = 0
@@ -188,9 +189,28 @@ def pair_bound(
             move = scene.query.units[[i]] - scene.query.units[[j]]
             gauge = scene.body.gauge(move)
             total += float(scene.noise.exponents(gauge * scene.noise.shells)[0])
-        added = {*one.scenes[0].repaired, *((b, a) for a, b in one.scenes[0].repaired)}
-        joined = joined and (i == j or bool(policy.matrix[i, j]) or (i, j) in added)
+        joined = joined and (i == j or bool(policy.matrix[i, j]) or (min(i, j), max(i, j)) in _added(one))
     return total, joined
+
+
+def _joined(policy: Policy, one: Past) -> NDArray[np.int64]:
+    """The single edges at one step: those of the policy, and those that the repair added."""
+    return np.concatenate([policy.pairs, np.array(sorted(_added(one)), dtype=np.int64).reshape(-1, 2)])
+
+
+def _added(one: Past) -> set[tuple[int, int]]:
+    """Edges that the repair of *every* question added, or that its hull covers in any case.
+
+    What only one question was repaired for, the others may tell apart by more than their epsilon.
+    """
+    edges = {(min(edge), max(edge)) for scene in one.scenes for edge in scene.repaired}
+    return {
+        (i, j)
+        for i, j in edges
+        if all(
+            scene.body.contains(scene.query.units[[i]] - scene.query.units[[j]])[0] for scene in one.scenes
+        )
+    }
 
 
 def torn_pairs(world: Map, policy: Policy, now: Scene, then: Scene) -> NDArray[np.int64]:
@@ -259,7 +279,7 @@ def _apart(policy: Policy, now: Scene, kept: Any) -> NDArray[np.int64]:
 
 
 def _largest(
-    policy: Policy, scene: Scene, change: NDArray[np.float64]
+    policy: Policy, edges: NDArray[np.int64], scene: Scene, change: NDArray[np.float64]
 ) -> tuple[float, tuple[int, int] | None, NDArray[np.float64]]:
     """The largest difference of changes over joined possible states, where, and the largest for each
     state.
@@ -267,7 +287,6 @@ def _largest(
     known = scene.possible & ~np.isnan(change)
     each = np.zeros(len(change))
     best, pair = 0.0, None
-    edges = np.concatenate([policy.pairs, np.array(scene.repaired, dtype=np.int64).reshape(-1, 2)])
     edges = edges[known[edges[:, 0]] & known[edges[:, 1]]]
     if len(edges):
         with np.errstate(invalid="ignore"):

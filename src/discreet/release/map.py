@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Map", "check_belief"]
 
-_SCHEMA = 1
+_SCHEMA = 2
 _TOLERANCE = 1e-6
 _ROUNDING = 1e-12  # closer than that to one, probabilities are left as they are, so that files come back
 
@@ -123,12 +124,14 @@ class Map:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the answers and the transitions: what a policy or a checkpoint belongs to."""
+        """SHA-256 of the answers, the transitions and the place on the earth: what a policy belongs to."""
         chain = self.transitions
         digest = hashlib.sha256()
         for array in (self.points, chain.indptr, chain.indices, chain.data, self.start):
             kind = np.float64 if array.dtype.kind == "f" else np.int64
             digest.update(np.ascontiguousarray(array, dtype=kind).tobytes())
+        if self.grid is not None:
+            digest.update(json.dumps(self.grid.to_dict(), sort_keys=True).encode())
         for name in sorted(self.columns):
             digest.update(name.encode() + self.columns[name].tobytes())
         return digest.hexdigest()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting.event import check_number
-from discreet.errors import ParameterError
+from discreet.errors import BundleError, ParameterError
 from discreet.release.store import read_json, write_json
 
 if TYPE_CHECKING:
@@ -203,12 +203,26 @@ class Policy:
         plain = read_json(path, "policy", _SCHEMA)
         if plain.get("map") != world.digest:
             raise ParameterError("the policy was made for another map", got=Path(path).name)
-        pairs = np.array(plain["pairs"], dtype=np.int64).reshape(-1, 2)
-        cliques = tuple(np.array(labels, dtype=np.int64) for labels in plain["cliques"])
-        return cls(world, pairs, cliques, tuple(map(str, plain["words"])))
+        try:
+            pairs = _whole(plain["pairs"]).reshape(-1, 2)
+            cliques = tuple(_whole(labels) for labels in plain["cliques"])
+            words = tuple(map(str, plain["words"]))
+        except (KeyError, TypeError, ValueError):
+            raise BundleError("the policy is damaged", got=Path(path).name) from None
+        if any(labels.shape != (world.size,) for labels in cliques):
+            raise BundleError("the policy is damaged: its labels do not fit the map", got=Path(path).name)
+        return cls(world, pairs, cliques, words)
 
     def __repr__(self) -> str:
         return f"Policy({'; '.join(self.words)})"
+
+
+def _whole(numbers: Any) -> NDArray[np.int64]:
+    """Whole numbers from a file; fractions are refused, not cut off."""
+    given = np.array(numbers)
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError
+    return given.astype(np.int64)
 
 
 def _none() -> NDArray[np.int64]:

@@ -17,7 +17,9 @@ Rules:
                   reconsider each choice while that helps; the best of these. Where a few are exposed, search
                   as `exact` does, for a limited number of steps
     exact         the optimum, for a few exposed states
-Flat hulls have no area: among them the one with the smaller expected error counts as smaller.
+Flat hulls have no area, and noise on them releases exactly what lies off their line or plane. So where the
+hull is flat before the repair, `area` compares expected errors instead: a long thin hull is not small, and a
+full one that is short is taken before it.
 """
 
 from __future__ import annotations
@@ -130,7 +132,7 @@ class Repairer:
         if body.span.whole and body.rank:
             added = body.growth((self._units - self._units[state])[partners])
             return int(partners[np.lexsort((self._distance(state, 2)[partners], added))[0]])
-        sizes = [_size(self.join({state: int(partner)}, body)) for partner in partners]
+        sizes = [self._measure(self.join({state: int(partner)}, body)) for partner in partners]
         return int(partners[min(range(len(partners)), key=sizes.__getitem__)])
 
     def _area(self, exposed: list[int]) -> Edges:
@@ -141,7 +143,7 @@ class Repairer:
 
     def _in_orders(self, exposed: list[int]) -> Edges:
         candidates = [self._choose(order, self._least) for order in self._orders(exposed)]
-        best = min(candidates, key=lambda edges: _size(self.join(edges)))
+        best = min(candidates, key=lambda edges: self._measure(self.join(edges)))
         return self._reconsider(exposed, best) if len(exposed) <= _RECONSIDER else best
 
     def _orders(self, exposed: list[int]) -> list[tuple[int, ...]]:
@@ -154,17 +156,22 @@ class Repairer:
 
     def _reconsider(self, exposed: list[int], edges: Edges) -> Edges:
         """Take each edge away, and protect who is exposed then again, while that makes the body smaller."""
-        size = _size(self.join(edges))
+        size = self._measure(self.join(edges))
         for _ in range(_ROUNDS):
             before = size
             for state in list(edges):
                 others = {key: value for key, value in edges.items() if key != state}
                 changed = self._choose(exposed, self._least, others)
-                if (now := _size(self.join(changed))) < size:
+                if (now := self._measure(self.join(changed))) < size:
                     edges, size = changed, now
             if size == before:
                 break
         return edges
+
+    def _measure(self, body: Body) -> Size:
+        """What makes one repair smaller than another: its area, or its error if the hull was flat before."""
+        area, error = _size(body)
+        return (area, error) if self._base.rank and self._base.span.whole else (error, area)
 
     def _exact(self, exposed: list[int]) -> Edges:
         if len(exposed) > _MOST_EXACT:

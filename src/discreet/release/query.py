@@ -9,6 +9,7 @@ half a step. Everything that privacy rests on (hulls, protection, noise) uses th
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,6 +56,13 @@ class Query:
     def points(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
         """Lattice points in the numbers of the query."""
         return self.origin + units * self.step
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the answers on their lattice: what a checkpoint belongs to."""
+        return hashlib.sha256(
+            b"|".join(array.tobytes() for array in (self.units, self.step, self.origin))
+        ).hexdigest()
 
     @cached_property
     def values(self) -> NDArray[np.int64]:

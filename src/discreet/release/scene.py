@@ -62,9 +62,14 @@ class Scene:
     @property
     def area_ratio(self) -> float:
         """How much larger the repair made it; infinite if it was flat before."""
-        if self.body.area == self.base.area:
+        if self.body is self.base:
             return 1.0
         return self.body.area / self.base.area if self.base.area else float("inf")
+
+    @property
+    def flat(self) -> bool:
+        """Whether noise stays on a line or plane, so that what lies off it is released exactly."""
+        return not self.body.span.whole
 
     @cached_property
     def nearby(self) -> Nearby:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -44,14 +44,14 @@ class Release:
     Public: ``point`` (by name, if several questions were asked), ``belief`` (what everybody believes now),
     ``exposed`` (the states that were exposed before the repair), ``repaired`` (the edges that were added),
     ``area``, ``scenes``, ``guarantee``. For the person alone, because they depend on the true state:
-    ``protection`` and ``surrogate``.
+    ``protection`` and ``surrogate``, which therefore no log shows that prints a release.
     """
 
     point: Any
     belief: NDArray[np.float64]
     prior: NDArray[np.float64]
-    protection: int
-    surrogate: bool
+    protection: int = field(repr=False)
+    surrogate: bool = field(repr=False)
     scenes: tuple[Scene, ...]
     guarantee: Promise
     torn_by: Callable[[], NDArray[np.int64]]
@@ -220,6 +220,8 @@ class Stream:
             mask = self._mask(plain["possible"])
             past = [self._past(one) for one in plain["past"]]
             steps = int(plain["steps"])
+            if steps != len(past):
+                raise ValueError
         except (KeyError, TypeError, IndexError, ValueError):
             raise BundleError("the checkpoint is damaged") from None
         self._crowd.restore(belief[:, None], [(mask, np.array([0]))], steps)
@@ -229,10 +231,15 @@ class Stream:
     def _past(self, plain: Mapping[str, Any]) -> Past:
         mask = self._mask(plain["possible"])
         scenes = tuple(question.scene(mask) for question in self._crowd.questions)
-        return Past(scenes, tuple(np.array(units, dtype=np.float64) for units in plain["units"]))
+        units = tuple(np.array(one, dtype=np.float64) for one in plain["units"])
+        if [one.shape for one in units] != [(scene.query.dimension,) for scene in scenes]:
+            raise ValueError
+        return Past(scenes, units)
 
     def _mask(self, states: list[int]) -> NDArray[np.bool_]:
         mask = np.zeros(self.world.size, dtype=np.bool_)
+        if not states or min(states) < 0:
+            raise ValueError
         mask[states] = True
         return mask
 
@@ -240,7 +247,8 @@ class Stream:
         crowd = self._crowd
         return {
             "questions": [
-                [one.name, one.epsilon, str(one.repair), one.mechanism, one.noise] for one in crowd.questions
+                [one.name, one.query.digest, one.epsilon, str(one.repair), one.mechanism, one.noise]
+                for one in crowd.questions
             ],
             "cut": crowd.cut,
             "delta": crowd.delta,

@@ -138,7 +138,7 @@ ATLAS = r"""
     panel(0, "expected error", [{ values: of("error"), stroke: "#2b8b93" }], owner && owner.error);
     panel(1, "protection: least and typical", [{ values: of("least"), stroke: "#8a80d8" },
       { values: of("typical"), stroke: "#463c96" }], owner && owner.protection);
-    panel(2, "log-odds of joined states, cut off at 16 epsilon: by the release at most, and in the end where people probably were", [
+    panel(2, "log-odds of joined states: by the release, and in the end (cut off at 16 epsilon)", [
       { values: story.steps.map(function (s) { return s.leak[0]; }), stroke: "#2b8b93" },
       { values: story.steps.map(function (s) { return s.leak[1]; }), stroke: "#c2571a" }], null, story.steps[0].leak[2], 16 * story.steps[0].leak[2]);
   };

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.jobs import Explained, Released
-    from discreet.release.scene import Scene
 
 __all__ = ["commands", "explain", "group", "learn", "run"]
 
@@ -216,7 +215,7 @@ def _explained(found: Explained) -> None:
     terminal.line("Nothing was read but the map, and nothing was drawn.", "bold")
     terminal.line(found.policy.describe())
     terminal.promise(found.promise.words(), found.promise.private)
-    _flat(found.scenes)
+    _warn_flat([scene.flat for scene in found.scenes])
     terminal.heading("What the first steps would be like")
     heads = (
         "step",
@@ -248,7 +247,7 @@ def _explained(found: Explained) -> None:
 
 def _released(done: Released, view: str) -> None:
     terminal.promise(done.promise.words(), done.promise.private)
-    _flat([past.scenes[0] for past in done.shown.past])
+    _warn_flat([past.scenes[0].flat for past in done.shown.past])
     terminal.heading(f"Over time, for the trip of {done.shown.name} ({len(done.shown.past)} steps)")
     for line in done.shown.leakage.words().splitlines():
         terminal.line(line, "red" if line.startswith("WARNING") else "")
@@ -265,11 +264,11 @@ def _released(done: Released, view: str) -> None:
         terminal.line(f"{done.report}: open it in a browser.{secret}")
 
 
-def _flat(scenes: Sequence[Scene]) -> None:
+def _warn_flat(flat: Sequence[bool]) -> None:
     """Say so if the noise hides nothing in some direction."""
-    if steps := sum(scene.flat for scene in scenes):
+    if steps := sum(flat):
         terminal.line(
-            f"WARNING: at {steps} of {len(scenes)} steps the hull is flat: noise moves the answer along one "
+            f"WARNING: at {steps} of {len(flat)} steps the hull is flat: noise moves the answer along one "
             "line (or plane) only, and what lies off it is released exactly. Join states across it.",
             "red",
         )

@@ -77,10 +77,11 @@ def test_run_writes_releases_and_a_report(home):
     assert "\x1b" not in done.stdout
 
 
-def test_a_private_map_needs_a_choice_and_prints_its_guarantee(home):
-    refused = call(
-        "release", "learn", home / "traces.parquet", "--cell", "1km", "--box", BOX, "--out", home / "m"
-    )
+def test_a_map_without_a_budget_says_that_it_is_public_and_a_private_one_prints_its_guarantee(home):
+    learn = ("release", "learn", home / "traces.parquet", "--cell", "1km", "--box", BOX)
+    public = call(*learn, "--out", home / "m.json")
+    assert public.exit_code == 0 and "count as public" in public.stdout
+    refused = call(*learn, "--out", home / "n.json", "--delta", 1e-6)
     assert refused.exit_code == 2
     private = call(
         "release", "learn", home / "traces.parquet", "--cell", "3km", "--box", BOX, "--epsilon", 1,

@@ -128,9 +128,12 @@ def test_a_damaged_map_is_refused(tmp_path, damage):
         Map.load(path)
 
 
-def test_somebody_must_say_whether_traces_are_public():
+def test_traces_are_public_or_cost_a_budget():
+    assert Map.learn(traces(), cell=2000.0, box=BOX).guarantee is None
     with pytest.raises(ParameterError, match="public"):
-        Map.learn(traces(), cell=2000.0, box=BOX)
+        Map.learn(traces(), cell=2000.0, box=BOX, public=False)
+    with pytest.raises(ParameterError, match="cost nothing"):
+        Map.learn(traces(), cell=2000.0, box=BOX, delta=1e-6)
     with pytest.raises(ParameterError, match="public"):
         Map.learn(traces(), cell=2000.0, box=BOX, public=True, epsilon=1.0)
     with pytest.raises(ParameterError, match="cost nothing"):

@@ -61,8 +61,11 @@ def learn(
     box: Annotated[str, typer.Option(help="SOUTH:NORTH,WEST:EAST in degrees, from public knowledge.")],
     out: Annotated[str, typer.Option(help="The map to write.", rich_help_panel=_OUTPUT)],
     public: Annotated[
-        bool, typer.Option("--public", help="The traces are public.", rich_help_panel=_BUDGET)
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--public", help="The traces are public (so they are without a budget).", rich_help_panel=_BUDGET
+        ),
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Per person.", rich_help_panel=_BUDGET)] = None,
     delta: Annotated[
         float | None, typer.Option(help="For Gaussian noise; without it Laplace.", rich_help_panel=_BUDGET)

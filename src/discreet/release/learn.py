@@ -159,9 +159,10 @@ def _within(units: NDArray[np.int64], made: NDArray[np.int64], bound: float) -> 
 def _check(request: Request, ledger: object) -> None:
     if request.public == (request.epsilon is not None):
         raise ParameterError(
-            "it is not said whether the traces are public",
+            "traces are public, or cost a budget",
+            got="both" if request.public else "neither",
             wanted="either public=True, or epsilon= (and delta=)",
-            remedy="There is no default: a map learned from people's traces reveals them.",
+            remedy="A map learned from people's traces without noise reveals them.",
         )
     if request.public and (request.delta is not None or ledger is not None):
         raise ParameterError("public traces cost nothing", wanted="neither delta nor a ledger")

@@ -73,7 +73,7 @@ class Map:
         *,
         cell: float,
         box: tuple[float, float, float, float],
-        public: bool = False,
+        public: bool | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
         step: float | None = None,
@@ -89,10 +89,10 @@ class Map:
     ) -> Map:
         """Learn a map from a table of traces with columns user, time, lat and lon.
 
-        Either ``public=True``: the traces are public, moves are counted as they are, and only visited cells
-        become states. Or ``epsilon`` (and ``delta``): the moves of one person share a total weight of
-        ``moves_per_person``, noise is added to every count, and all cells of the box are states. There is no
-        default: somebody must have chosen.
+        With ``epsilon`` (and ``delta``) the moves of one person share a total weight of ``moves_per_person``,
+        noise is added to every count, and all cells of the box are states. Without, the traces count as
+        public (``public=True`` says so aloud): moves are counted as they are, only visited cells become
+        states, and the map promises nothing about anybody.
 
         Moves farther than ``reach`` cells along an axis are left out, as jumps of a receiver (by default 2
         for private traces; public ones keep all).
@@ -107,7 +107,7 @@ class Map:
 
         request = learn.Request(
             Grid(cell, tuple(box)),  # type: ignore[arg-type]
-            public,
+            epsilon is None if public is None else public,
             epsilon,
             delta,
             step,

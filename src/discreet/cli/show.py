@@ -36,9 +36,7 @@ def show(
         )
         components(paper)
     elif shown.kind == "bayesian-network":
-        terminal.heading(
-            repr(paper.network.structure).replace("Structure(", "A Bayesian network: ").rstrip(")")
-        )
+        terminal.heading(f"A Bayesian network: {paper.size}")
         nodes(paper)
     else:
         over = f" of {', '.join(paper.columns)}" if paper.columns else ""

@@ -36,9 +36,16 @@ class NetworkPaper(Paper):
         """The nodes, which are the columns that were read."""
         return self.network.structure.nodes
 
+    @property
+    def size(self) -> str:
+        """How large the network is, in words."""
+        structure = self.network.structure
+        edges = sum(map(len, structure.parents.values()))
+        return f"{len(structure.nodes)} nodes, {edges} edges, {structure.cells():,} cells"
+
     @cached_property
     def margins(self) -> dict[str, NDArray[np.float64]] | None:
-        """How likely each state of each node is, by the network itself; None if that takes too much memory."""
+        """How likely each state of each node is, by the network itself; None if that is too much."""
         try:
             joint = self.network.margins()
         except TooLargeError:

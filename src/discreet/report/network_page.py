@@ -33,7 +33,7 @@ def face_network(paper: NetworkPaper) -> Face:
     )
     return Face(
         f"Bayesian network of {listed(paper.columns)}",
-        f"{len(paper.columns)} nodes",
+        paper.size,
         figure(partial(draw_network, paper), _told(paper), _explained(paper)),
         _nodes(paper),
         _facts(paper),
@@ -87,15 +87,14 @@ def _node(
             corner = (x - width / 2 + step * (state + 0.12), y - 0.19)
             axes.add_patch(Rectangle(corner, 0.76 * step, 0.38 * value, zorder=3, **bar))
     if len(paper.columns) <= _MOST_NAMED:
-        letters = max(3, int(width / _LETTER * 1.15))
+        letters = max(3, int(width / _LETTER * 0.95))
         size = 7.0 if most <= 10 else 5.0
         text = axes.text(x, y, plain(node, letters), ha="center", va="center", fontsize=size, zorder=4)
         text.set(color=colours.ink)
 
 
 def _told(paper: NetworkPaper) -> str:
-    edges = sum(map(len, paper.network.structure.parents.values()))
-    return f"Picture of a Bayesian network with {len(paper.columns)} nodes and {edges} edges."
+    return f"Picture of a Bayesian network: {paper.size}."
 
 
 def _explained(paper: NetworkPaper) -> str:

@@ -1,6 +1,6 @@
 """Noise for tables of counts: one discrete Gaussian, one sigma, every cell of every family.
 
-One law for a curator (`discreet.fit`) and for parties who draw the noise together (`discreet.join`): the
+One law for a curator (`discreet.fit`) and for parties who draw the noise together: the
 noise is an integer, so that both release exactly the same distribution.
 
 **One person.** A person with at most r rows changes every family's table by whole numbers that sum to r at

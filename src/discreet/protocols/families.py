@@ -224,7 +224,7 @@ class Families:
     def seconds(self, line: float = 1e9, delay: float = 0.001) -> float:
         """About how long it takes over lines of so many bits a second, with so many seconds one way.
 
-        Work is reckoned from bytes, at what was measured for ALARM and a million rows (`benchmarks/families`).
+        Work is reckoned from bytes, at what was measured for ALARM (`benchmarks/families.py`).
         """
         moved = self.bytes()
         slowest = max(moved.values(), default=0)

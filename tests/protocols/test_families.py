@@ -21,6 +21,7 @@ from discreet.protocols.step import run_parties
 from discreet.randomness import secure, seeded
 
 LONG = os.environ.get("DISCREET_LONG") == "1"
+TWO = (Vector("a", 3), Vector("b", 4))
 RUNS = 600 if LONG else 100
 
 
@@ -100,16 +101,20 @@ def test_sizes_up_to_twenty_and_every_piece_of_rows_count(route, monkeypatch):
         assert moved(transcript) == agreed.bytes()
 
 
-@pytest.mark.parametrize("rows", [5_000_000, 2**31 - 1])
-def test_wide_rings_are_exact_as_well(rows, monkeypatch):
-    """Few rows counted in the ring of many: products then need limbs."""
-    bits = rows.bit_length() + 1
-    monkeypatch.setattr(Families, "ring_bits", property(lambda self: bits))
-    for route in ("helper", "transfer", "three"):
-        random = np.random.default_rng(3)
-        agreed = agreed_of(random, route, 3000)
-        codes = codes_of(agreed, random)
-        assert right(agreed, codes, play(agreed, codes)[0])
+@pytest.mark.parametrize("bits", [22, 24, 32])
+@pytest.mark.parametrize("route", ROUTES)
+def test_wider_rings_are_exact_as_well(route, bits):
+    """As many rows need, or noise: products then need limbs."""
+    random = np.random.default_rng(3)
+    agreed = replace(agreed_of(random, route, 2000, largest=4), least_bits=bits)
+    assert agreed.ring_bits == bits
+    codes = codes_of(agreed, random)
+    assert right(agreed, codes, play(agreed, codes)[0])
+
+
+def test_the_ring_is_the_smallest_that_holds_the_rows_and_a_sign():
+    for rows, bits in ((1, 2), (3, 3), (2000, 12), (100_000, 18), (10**6, 21), (2**31 - 1, 32)):
+        assert Families(rows, ("a", "b"), TWO, ((0, 1),), "helper").ring_bits == bits
 
 
 class Given:
@@ -146,9 +151,6 @@ def test_packing_is_the_one_of_slow_integers():
         assert pack(np.array(case["words"], dtype=np.uint32), case["bits"]).tolist() == case["packed"]
 
 
-TWO = (Vector("a", 3), Vector("b", 4))
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -164,6 +166,7 @@ TWO = (Vector("a", 3), Vector("b", 4))
         ({"holders": ("a", "b", "c"), "route": "three", "workers": ("a", "b", "x")}, ParameterError),
         ({"holders": ("a", "b", "c", "d"), "route": "three"}, ParameterError),
         ({"workers": ("a", "b", "c")}, ParameterError),
+        ({"least_bits": 33}, ParameterError),
         ({"vectors": (Vector("a", 0), Vector("b", 4))}, ParameterError),
         ({"vectors": (Vector("x", 3), Vector("b", 4))}, ParameterError),
         ({"families": ((0,),)}, ParameterError),

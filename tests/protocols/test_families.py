@@ -382,3 +382,16 @@ def test_an_opened_table_is_the_pooled_one():
         out, _ = play(agreed, codes)
     whole = sum(out[name][2] for name in agreed.shareholders) & np.uint64(2**agreed.ring_bits - 1)
     assert whole.tolist() == pooled(agreed, codes)[2].tolist()
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_family_and_no_column_to_send_are_fine(route):
+    """Nothing to count, or only vectors with one code: tables are margins, and nothing travels but keys."""
+    holders = tuple("abc") if route == "three" else tuple("ab")
+    for chosen in ((), ((0, 1),), ((2, 1),)):
+        agreed = Families(1, holders, (Vector("a", 1), Vector("b", 1), Vector("a", 4)), chosen, route)
+        codes = codes_of(agreed, np.random.default_rng(1))
+        out, transcript = play(agreed, codes)
+        assert right(agreed, codes, out)
+        assert moved(transcript) == agreed.bytes()
+        assert not any(record.name in {"families/masked", "families/offered"} for record in transcript)

@@ -255,6 +255,18 @@ def test_each_vector_is_masked_once_however_many_families_it_is_in():
     assert many.bytes()["a", "b"] < few.bytes()["a", "b"] + 5 * 640 * 16 * 2
 
 
+def test_frames_add_little_to_what_was_announced():
+    from discreet.wire.frame import write_message
+
+    for name in ("families with a helper", "families by transfers", "families of three"):
+        agreed = replace(AGREED[name], rows=20_000)
+        _, transcript = play(agreed, codes_of(agreed, np.random.default_rng(1)))
+        framed = sum(
+            len(frame) for record in transcript for frame in write_message(0, record.name, record.arrays)
+        )
+        assert 1 <= framed / sum(agreed.bytes().values()) <= 1.01
+
+
 def test_memory_is_bounded_by_the_piece_not_by_the_rows():
     vectors = (Vector("a", 1000), Vector("b", 900), Vector("c", 5))
     for route in ("helper", "three"):

@@ -4,6 +4,7 @@ import demos
 from case import Case
 from cases import cases
 from circuits import CIRCUITS
+from family_cases import family_cases
 
 from discreet.session import Plan
 
@@ -56,3 +57,5 @@ PROTOCOLS |= {
 }
 
 PROTOCOLS |= cases(Plan, Case)
+
+PROTOCOLS |= family_cases(Plan, Case)

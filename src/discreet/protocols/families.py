@@ -13,6 +13,7 @@ ring.** Words on the wire have bit length(rows) + 1 bits, packed.
 Routes, and whom they trust beside the party itself:
     "helper"      a helper deals masks and colludes with nobody (`discreet.protocols.dealing`)
     "transfer"    nobody; exactly two holders (`discreet.protocols.offering`)
+    "lattice"     the same: fewer bytes and more work (`discreet.protocols.encrypting`)
     "three"       no two of three workers collude (`discreet.protocols.working`)
 
 **Reveals** rows, sizes and families, which all agree to, and nothing of the codes: what a party receives is
@@ -25,7 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
 
     Tables = list[NDArray[np.uint64]]
 
-__all__ = ["ROUTES", "Families", "Route", "Vector", "help_out", "hold"]
+__all__ = ["ROUTES", "Families", "Route", "Vector", "cheaper", "help_out", "hold"]
 
-Route = Literal["helper", "transfer", "three"]
+Route = Literal["helper", "transfer", "lattice", "three"]
 
-ROUTES: tuple[Route, ...] = ("helper", "transfer", "three")
+ROUTES: tuple[Route, ...] = ("helper", "transfer", "lattice", "three")
 """The ways to count."""
 
 _VERSION = 1
@@ -56,6 +57,8 @@ _MOST_ROWS = 2**31 - 1
 _MOST_CELLS = 2**24
 _CHUNK = 2**14
 _CHUNK_WORDS = 2**21
+_WORK = {"helper": 12e-9, "transfer": 7e-9, "lattice": 130e-9, "three": 9e-9}
+"""Seconds of the busiest party's work for every byte that all move, measured on one busy core."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,9 @@ class Families:
             raise ParameterError("there are at least two holders, each once", got=self.holders)
         if self.route not in ROUTES:
             raise ParameterError("no such route", got=self.route, wanted=", ".join(ROUTES))
-        if self.route == "transfer" and len(self.holders) != 2:
+        if self.route in ("transfer", "lattice") and len(self.holders) != 2:
             raise ParameterError(
-                "transfers are between two holders", got=len(self.holders), wanted="2",
+                "this route is for two holders", got=len(self.holders), wanted="2",
                 remedy="Name a helper, or let three of the holders be workers.",
             )  # fmt: skip
         if self.route == "helper" and self.helper in self.holders:
@@ -218,6 +221,15 @@ class Families:
         """How many messages follow one another, each waiting for the last: times the delay of the line."""
         return _route(self.route).rounds(self)
 
+    def seconds(self, line: float = 1e9, delay: float = 0.001) -> float:
+        """About how long it takes over lines of so many bits a second, with so many seconds one way.
+
+        Work is reckoned from bytes, at what was measured for ALARM and a million rows (`benchmarks/families`).
+        """
+        moved = self.bytes()
+        slowest = max(moved.values(), default=0)
+        return _WORK[self.route] * sum(moved.values()) + 8 * slowest / line + delay * self.rounds()
+
 
 def hold(name: str, codes: Sequence[NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables | None]:
     """A holder's role: its own vectors' codes, in order; returns its shares of all tables, or None.
@@ -246,9 +258,15 @@ def help_out(agreed: Families, bits: Bits) -> Steps[None]:
     yield from deal(agreed, bits)
 
 
+def cheaper(agreed: Families, line: float = 1e9, delay: float = 0.001) -> Families:
+    """The same between two holders alone, by transfers or over a lattice: whichever takes less time."""
+    ways = [replace(agreed, route=route, workers=()) for route in ("transfer", "lattice")]
+    return min(ways, key=lambda way: way.seconds(line, delay))
+
+
 def _route(route: Route) -> Any:
     """The module of a route: ``hold``, ``width``, ``payload`` and ``rounds``."""
     from importlib import import_module
 
-    names = {"helper": "dealing", "transfer": "offering", "three": "working"}
+    names = {"helper": "dealing", "transfer": "offering", "lattice": "encrypting", "three": "working"}
     return import_module(f"discreet.protocols.{names[route]}")

@@ -1,8 +1,8 @@
 """Tables 2 and 3 of Meng, Sivakumar and Kargupta (ICDM 2004): the ASIA network from columns of two sites.
 
 The network is **the paper's variant**, not the ASIA of the BIF collections: there E ("either") is a
-deterministic or; here it is not. The paper prints the tables of E and D; the other six are those of the same
-authors' companion work. State 0 of a node is its first state.
+deterministic or; here it is not. The paper prints the tables of E and D; the other six are from memory of its
+sibling (Chen, Sivakumar and Kargupta, KAIS 2004).
 
 Counts are taken by the paper's rotation (`discreet.audit.rotation`, broken there), by pooling all columns,
 and by our protocols: two sites with a helper, two alone, three alone. All must give the same integers, so
@@ -27,7 +27,7 @@ from discreet.protocols.step import run_parties
 from discreet.randomness import expand, seeded
 from experiments.places import write_table
 
-__all__ = ["ASIA", "CROSSING", "Way", "by_rotation", "by_sites", "mean_deviation", "run"]
+__all__ = ["ASIA", "CROSSING", "SITES", "Way", "by_rotation", "by_sites", "mean_deviation", "paper_asia", "run"]
 
 ROWS, SETS, QUICK_SETS = 2000, 200, 20
 FIRST_STATE: dict[str, tuple[str, list[float]]] = {
@@ -40,7 +40,10 @@ FIRST_STATE: dict[str, tuple[str, list[float]]] = {
     "X": ("E", [0.2, 0.6]),
     "D": ("EB", [0.9, 0.2, 0.8, 0.9]),
 }
-"""Parents, and the probability of the first state for their states 00, 01, 10, 11."""
+"""Parents, and the probability of the first state for their states 11, 12, 21, 22."""
+
+SITES = {"north": ("A", "T", "E", "X", "D"), "south": ("S", "L", "B")}
+"""Who holds which column in the paper."""
 
 TABLE_3 = {"E": [0.9, 0.1, 0.1, 0.01], "D": [0.89, 0.21, 0.81, 0.84]}
 """What the paper estimated from its 2,000 samples, as printed."""
@@ -48,9 +51,10 @@ TABLE_3 = {"E": [0.9, 0.1, 0.1, 0.01], "D": [0.89, 0.21, 0.81, 0.84]}
 CROSSING = ("E", "D")
 
 
-def _asia() -> Network:
+def paper_asia() -> Network:
+    """The network, with states "1" and "2"."""
     structure = Structure(
-        dict.fromkeys(FIRST_STATE, ("first", "second")),
+        dict.fromkeys(FIRST_STATE, ("1", "2")),
         {node: tuple(parents) for node, (parents, _) in FIRST_STATE.items()},
     )
     tables = {
@@ -60,7 +64,7 @@ def _asia() -> Network:
     return Network(structure, tables)
 
 
-ASIA = _asia()
+ASIA = paper_asia()
 
 Codes = dict[str, np.ndarray]
 Tables = dict[str, np.ndarray]
@@ -70,16 +74,15 @@ class Way(NamedTuple):
     """Who holds which columns, and how crossing families are counted."""
 
     name: str
-    sites: dict[str, str]
+    sites: dict[str, tuple[str, ...]]
     route: families.Route
 
 
-TWO = {"north": "ATEXD", "south": "SLB"}
-THREE = {"north": "AT", "middle": "EXD", "south": "SLB"}
+THREE = {"north": ("A", "T"), "middle": ("E", "X", "D"), "south": ("S", "L", "B")}
 WAYS = (
-    Way("two sites and a helper", TWO, "helper"),
-    Way("two sites alone, by transfers", TWO, "transfer"),
-    Way("two sites alone, over a lattice", TWO, "lattice"),
+    Way("two sites and a helper", SITES, "helper"),
+    Way("two sites alone, by transfers", SITES, "transfer"),
+    Way("two sites alone, over a lattice", SITES, "lattice"),
     Way("three sites alone", THREE, "three"),
 )
 
@@ -120,7 +123,7 @@ def by_sites(codes: Codes, way: Way, seed: int = 0) -> tuple[Tables, dict[str, i
 
 def by_rotation(codes: Codes, seed: int = 0) -> tuple[Tables, dict[str, int]]:
     """The same as published, with one rotation for all families; local families are counted at home."""
-    sites = list(TWO.values())
+    sites = list(SITES.values())
     held = [np.stack([1.0 - 2 * codes[name] for name in names], axis=1) for names in sites]
     parts = {
         node: tuple(

@@ -28,6 +28,7 @@ NAMES = (
     "paillier",
     "lattice",
     "transfer",
+    "families",
     "garble",
     "recursion",
     "release",

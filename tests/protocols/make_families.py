@@ -49,6 +49,7 @@ def run(rows, sizes, codes, seeds):
         "route": "helper",
         "workers": [],
         "helper": "helper",
+        "least_bits": 0,
     }
     free = [size - 1 for size in sizes]
     masks = [

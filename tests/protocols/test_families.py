@@ -21,6 +21,7 @@ from discreet.protocols.step import run_parties
 from discreet.randomness import secure, seeded
 
 LONG = os.environ.get("DISCREET_LONG") == "1"
+TWO = (Vector("a", 3), Vector("b", 4))
 RUNS = 600 if LONG else 100
 
 
@@ -100,16 +101,20 @@ def test_sizes_up_to_twenty_and_every_piece_of_rows_count(route, monkeypatch):
         assert moved(transcript) == agreed.bytes()
 
 
-@pytest.mark.parametrize("rows", [5_000_000, 2**31 - 1])
-def test_wide_rings_are_exact_as_well(rows, monkeypatch):
-    """Few rows counted in the ring of many: products then need limbs."""
-    bits = rows.bit_length() + 1
-    monkeypatch.setattr(Families, "ring_bits", property(lambda self: bits))
-    for route in ("helper", "transfer", "three"):
-        random = np.random.default_rng(3)
-        agreed = agreed_of(random, route, 3000)
-        codes = codes_of(agreed, random)
-        assert right(agreed, codes, play(agreed, codes)[0])
+@pytest.mark.parametrize("bits", [22, 24, 32])
+@pytest.mark.parametrize("route", ROUTES)
+def test_wider_rings_are_exact_as_well(route, bits):
+    """As many rows need, or noise: products then need limbs."""
+    random = np.random.default_rng(3)
+    agreed = replace(agreed_of(random, route, 2000, largest=4), least_bits=bits)
+    assert agreed.ring_bits == bits
+    codes = codes_of(agreed, random)
+    assert right(agreed, codes, play(agreed, codes)[0])
+
+
+def test_the_ring_is_the_smallest_that_holds_the_rows_and_a_sign():
+    for rows, bits in ((1, 2), (3, 3), (2000, 12), (100_000, 18), (10**6, 21), (2**31 - 1, 32)):
+        assert Families(rows, ("a", "b"), TWO, ((0, 1),), "helper").ring_bits == bits
 
 
 class Given:
@@ -146,9 +151,6 @@ def test_packing_is_the_one_of_slow_integers():
         assert pack(np.array(case["words"], dtype=np.uint32), case["bits"]).tolist() == case["packed"]
 
 
-TWO = (Vector("a", 3), Vector("b", 4))
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -164,6 +166,7 @@ TWO = (Vector("a", 3), Vector("b", 4))
         ({"holders": ("a", "b", "c"), "route": "three", "workers": ("a", "b", "x")}, ParameterError),
         ({"holders": ("a", "b", "c", "d"), "route": "three"}, ParameterError),
         ({"workers": ("a", "b", "c")}, ParameterError),
+        ({"least_bits": 33}, ParameterError),
         ({"vectors": (Vector("a", 0), Vector("b", 4))}, ParameterError),
         ({"vectors": (Vector("x", 3), Vector("b", 4))}, ParameterError),
         ({"families": ((0,),)}, ParameterError),
@@ -250,6 +253,18 @@ def test_each_vector_is_masked_once_however_many_families_it_is_in():
     assert sum(three.bytes().values()) - 640 * (4 + 4 * 2) * 11 // 8 == 6 * 32, "words and keys"
     few, many = replace(few, route="transfer"), replace(many, route="transfer")
     assert many.bytes()["a", "b"] < few.bytes()["a", "b"] + 5 * 640 * 16 * 2
+
+
+def test_frames_add_little_to_what_was_announced():
+    from discreet.wire.frame import write_message
+
+    for name in ("families with a helper", "families by transfers", "families of three"):
+        agreed = replace(AGREED[name], rows=20_000)
+        _, transcript = play(agreed, codes_of(agreed, np.random.default_rng(1)))
+        framed = sum(
+            len(frame) for record in transcript for frame in write_message(0, record.name, record.arrays)
+        )
+        assert 1 <= framed / sum(agreed.bytes().values()) <= 1.01
 
 
 def test_memory_is_bounded_by_the_piece_not_by_the_rows():
@@ -379,3 +394,16 @@ def test_an_opened_table_is_the_pooled_one():
         out, _ = play(agreed, codes)
     whole = sum(out[name][2] for name in agreed.shareholders) & np.uint64(2**agreed.ring_bits - 1)
     assert whole.tolist() == pooled(agreed, codes)[2].tolist()
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_family_and_no_column_to_send_are_fine(route):
+    """Nothing to count, or only vectors with one code: tables are margins, and nothing travels but keys."""
+    holders = tuple("abc") if route == "three" else tuple("ab")
+    for chosen in ((), ((0, 1),), ((2, 1),)):
+        agreed = Families(1, holders, (Vector("a", 1), Vector("b", 1), Vector("a", 4)), chosen, route)
+        codes = codes_of(agreed, np.random.default_rng(1))
+        out, transcript = play(agreed, codes)
+        assert right(agreed, codes, out)
+        assert moved(transcript) == agreed.bytes()
+        assert not any(record.name in {"families/masked", "families/offered"} for record in transcript)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.join.joined import Joined
     from discreet.join.plan import JoinPlan
+    from discreet.join.rehearsal import rehearse
 
-__all__ = ["JoinPlan"]
+__all__ = ["JoinPlan", "Joined", "rehearse"]
 
-_PLACES = {"JoinPlan": "plan"}
+_PLACES = {"JoinPlan": "plan", "Joined": "joined", "rehearse": "rehearsal"}
 
 
 def __getattr__(name: str) -> object:

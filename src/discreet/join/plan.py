@@ -27,8 +27,8 @@
     delta = 1e-6
     pays = ["north", "south"]
 
-Everything that has a meaning goes into the digest that parties compare (`JoinPlan.agreed`): the content of the
-structure, not where its file lies; not where parties can be reached. Parties are sorted by name and columns
+Everything that has a meaning goes into the digest that parties compare (`JoinPlan.agreed`): the content of
+the structure, not where its file lies; not where parties can be reached. Parties are sorted by name and columns
 by the structure, so that two files which say the same have the same digest.
 """
 
@@ -199,7 +199,7 @@ class JoinPlan(_Section):
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> JoinPlan:
-        """The plan in a TOML file; paths in it are relative to it. Raises `ParameterError` or `DomainError`."""
+        """The plan in a TOML file, to which paths in it are relative."""
         file = Path(path).expanduser()
         try:
             settings = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -394,8 +394,6 @@ def _check_release(plan: JoinPlan) -> None:
     for name, value in (("epsilon", release.epsilon), ("delta", release.delta)):
         if value is not None and not (0 < value < (math.inf if name == "epsilon" else 1)):
             raise ParameterError(f"{name} is out of range", got=value, wanted="epsilon > 0, 0 < delta < 1")
-    if not release.exact and release.prior == 0:
-        raise ParameterError("noisy tables need a prior", got=0, wanted="release.prior > 0")
 
 
 def _refusal(error: ValidationError) -> Exception:

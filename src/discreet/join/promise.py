@@ -5,14 +5,16 @@ The words go into the plan that all parties hash, so they cannot differ between 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from discreet.accounting.guarantee import Guarantee
 from discreet.join.layout import Layout
 
 if TYPE_CHECKING:
     from discreet.join.plan import JoinPlan
 
-__all__ = ["learns", "result_words"]
+__all__ = ["guarantee", "learns", "result_words"]
 
 
 def learns(plan: JoinPlan) -> dict[str, str]:
@@ -23,6 +25,28 @@ def learns(plan: JoinPlan) -> dict[str, str]:
     if plan.helper is not None:
         words[plan.helper] = _helper(plan)
     return words
+
+
+def guarantee(plan: JoinPlan, seeded: bool = False) -> Guarantee:
+    """What the result promises to the people in the rows."""
+    return Guarantee(
+        epsilon=math.inf,
+        delta=0.0,
+        unit="row",
+        events=(),
+        trusts=_trusted(plan),
+        reveals=(result_words(plan),),
+        declared=("the structure and the states", "which holder has which columns", _declared_rows(plan)),
+        seeded=False and seeded,
+    )
+
+
+def _trusted(plan: JoinPlan) -> str:
+    return f"everybody who gets the result ({', '.join(plan.receivers)})"
+
+
+def _declared_rows(plan: JoinPlan) -> str:
+    return "how many rows there are, which all parties learn"
 
 
 def result_words(plan: JoinPlan) -> str:

@@ -9,31 +9,13 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    import os
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.accounting.ledger import Ledger
+    from discreet.join.payment import Purse
     from discreet.join.plan import JoinPlan
 
-__all__ = ["Holding", "Purse", "read_holding"]
-
-
-@dataclass(frozen=True)
-class Purse:
-    """The ledger that a holder charges, and the name of the budget in it."""
-
-    path: str
-    dataset: str
-
-    @staticmethod
-    def of(given: Purse | Ledger | str | os.PathLike[str] | tuple[Any, str], plan: JoinPlan) -> Purse:
-        """A path, a `Ledger`, or either with the name of a data set; by default the name of the plan."""
-        if isinstance(given, Purse):
-            return given
-        ledger, dataset = given if isinstance(given, tuple) else (given, plan.name)
-        return Purse(str(getattr(ledger, "path", ledger)), dataset)
+__all__ = ["Holding", "read_holding"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,8 +28,8 @@ class Holding:
 
     def to_dict(self, purse: Purse | None) -> dict[str, Any]:
         """As the private input of a role."""
-        ledger = None if purse is None else {"path": purse.path, "dataset": purse.dataset}
-        return {"name": self.name, "codes": dict(self.codes), "ids": self.ids, "ledger": ledger}
+        paid = None if purse is None else purse.to_dict()
+        return {"name": self.name, "codes": dict(self.codes), "ids": self.ids, "purse": paid}
 
 
 def read_holding(plan: JoinPlan, name: str, table: Any) -> Holding:
@@ -64,14 +46,21 @@ def read_holding(plan: JoinPlan, name: str, table: Any) -> Holding:
     codes = read_codes(table, states)
     ids = None
     if plan.rows.id is not None:
+        from discreet.protocols.roster import roster
         from discreet.records.codes import read_ids
 
-        ids = read_ids(table, plan.rows.id)
+        own = roster(
+            read_ids(table, plan.rows.id), duplicates=plan.rows.duplicates, missing=plan.rows.missing
+        )
+        codes = {column: values[own.rows] for column, values in codes.items()}
+        ids = list(own.ids)
     return _checked(plan, Holding(name, codes, ids))
 
 
 def _checked(plan: JoinPlan, holding: Holding) -> Holding:
     rows = len(next(iter(holding.codes.values())))
+    if not rows:
+        raise DataError(f"the table of {holding.name!r} has no rows", wanted="at least one")
     if plan.rows.count is not None and rows != plan.rows.count:
         raise DataError(
             f"the table of {holding.name!r} does not have as many rows as the plan says",

@@ -20,7 +20,7 @@ __all__ = ["Holding", "read_holding"]
 
 @dataclass(frozen=True, repr=False)
 class Holding:
-    """A holder's codes by column, and its ids where rows are matched. As private as the table they are from."""
+    """A holder's codes by column, and its ids where rows are matched: as private as the table."""
 
     name: str
     codes: Mapping[str, NDArray[np.integer]]
@@ -35,26 +35,23 @@ class Holding:
 def read_holding(plan: JoinPlan, name: str, table: Any) -> Holding:
     """A holder's own columns as codes of the declared states, from a table or a path.
 
-    Raises `DataError` if a column is missing or holds something that is not a declared state, or if the
+    Ids follow the rules of the plan. Raises `DataError` if a column is missing or holds something that is not a declared state, or if the
     number of rows is not that of the plan; no error shows a value.
     """
     if name not in plan.holders:
         raise ParameterError("this party holds no columns", got=name, wanted=" or ".join(plan.holders))
-    from discreet.records.codes import read_codes
+    from discreet.records.codes import read_codes, read_rows
 
     states = {column: plan.network.states[column] for column in plan.columns_of(name)}
-    codes = read_codes(table, states)
-    ids = None
-    if plan.rows.id is not None:
-        from discreet.protocols.roster import roster
-        from discreet.records.codes import read_ids
+    rows = plan.rows
+    if rows.id is None:
+        return _checked(plan, Holding(name, read_codes(table, states), None))
+    from discreet.protocols.roster import roster
 
-        own = roster(
-            read_ids(table, plan.rows.id), duplicates=plan.rows.duplicates, missing=plan.rows.missing
-        )
-        codes = {column: values[own.rows] for column, values in codes.items()}
-        ids = list(own.ids)
-    return _checked(plan, Holding(name, codes, ids))
+    codes, ids = read_rows(table, states, rows.id)
+    own = roster(ids, duplicates=rows.duplicates, missing=rows.missing)
+    codes = {column: values[own.rows] for column, values in codes.items()}
+    return _checked(plan, Holding(name, codes, list(own.ids)))
 
 
 def _checked(plan: JoinPlan, holding: Holding) -> Holding:

@@ -114,7 +114,7 @@ class Layout:
         """Of route "three": the holders with the most to share, so that the least has to travel."""
         if self.plan.kind != "three":
             return ()
-        load = {name: 0 for name in self.plan.holders}
+        load = dict.fromkeys(self.plan.holders, 0)
         for piece in self.pieces:
             load[piece.holder] += self.size(piece)
         return tuple(sorted(sorted(load, key=lambda name: (-load[name], name))[:3]))

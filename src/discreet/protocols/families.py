@@ -71,6 +71,7 @@ class Families:
     """What all agree to: rows, holders in order, their vectors, and the families as numbers of vectors.
 
     ``workers`` are the three of route "three", the holders themselves if there are three and none is named.
+    ``least_bits`` makes the ring larger than counts need, for noise that is added to shares.
     Raises `ParameterError` if it makes no sense, `TooLargeError` if tables would have too many cells.
     """
 
@@ -81,6 +82,7 @@ class Families:
     route: Route
     workers: tuple[str, ...] = ()
     helper: str = "helper"
+    least_bits: int = 0
 
     def __post_init__(self) -> None:
         if self.route == "three" and not self.workers and len(self.holders) == 3:
@@ -111,6 +113,8 @@ class Families:
     def _check_tables(self) -> None:
         if not 1 <= self.rows <= _MOST_ROWS:
             raise ParameterError("rows are out of range", got=self.rows, wanted=f"1 to {_MOST_ROWS}")
+        if not 0 <= self.least_bits <= 32:
+            raise ParameterError("words have at most 32 bits", got=self.least_bits, wanted="0 to 32")
         for vector in self.vectors:
             if vector.holder not in self.holders or vector.size < 1:
                 raise ParameterError("a vector has a holder and at least one code", got=vector)
@@ -137,6 +141,7 @@ class Families:
             "route": self.route,
             "workers": list(self.workers),
             "helper": self.helper,
+            "least_bits": self.least_bits,
         }
 
     @staticmethod
@@ -150,12 +155,13 @@ class Families:
             route=plain["route"],
             workers=tuple(plain["workers"]),
             helper=plain["helper"],
+            least_bits=plain["least_bits"],
         )
 
     @property
     def ring_bits(self) -> int:
-        """Shares are modulo 2 to this power: one bit more than the number of rows needs."""
-        return self.rows.bit_length() + 1
+        """Shares are modulo 2 to this power: one bit more than rows need, and ``least_bits``, for noise."""
+        return max(self.rows.bit_length() + 1, self.least_bits)
 
     @property
     def shareholders(self) -> tuple[str, ...]:

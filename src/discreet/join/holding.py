@@ -35,8 +35,8 @@ class Holding:
 def read_holding(plan: JoinPlan, name: str, table: Any) -> Holding:
     """A holder's own columns as codes of the declared states, from a table or a path.
 
-    Ids follow the rules of the plan. Raises `DataError` if a column is missing or holds something that is not a declared state, or if the
-    number of rows is not that of the plan; no error shows a value.
+    Ids follow the rules of the plan. Raises `DataError` if a column is missing or holds something that is
+    not a declared state, or if the number of rows is not that of the plan; no error shows a value.
     """
     if name not in plan.holders:
         raise ParameterError("this party holds no columns", got=name, wanted=" or ".join(plan.holders))

@@ -46,7 +46,9 @@ def id_bytes(value: Any) -> bytes:
         return b"%d" % int(value)
     if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         return b""
-    raise DataError("an id is of a type that has no agreed bytes", got=type(value).__name__, wanted="text or integer")
+    raise DataError(
+        "an id is of a type that has no agreed bytes", got=type(value).__name__, wanted="text or integer"
+    )
 
 
 def roster(
@@ -55,18 +57,22 @@ def roster(
     duplicates: Literal["refuse", "drop", "first"] = "refuse",
     missing: Literal["refuse", "drop"] = "refuse",
 ) -> Roster:
-    """A column of ids by the declared rules: ``drop`` leaves out all rows of a repeated id, ``first`` all but one.
+    """A column of ids by declared rules: ``drop`` leaves out every row of a repeated id, ``first`` keeps one.
 
     Raises `DataError` where a rule says refuse; it does not show an id, nor how many there are.
     """
     if duplicates not in ("refuse", "drop", "first") or missing not in ("refuse", "drop"):
-        raise ParameterError("no such rule for ids", got=(duplicates, missing), wanted="refuse, drop or first; refuse or drop")
+        raise ParameterError(
+            "no such rule for ids", got=(duplicates, missing), wanted="refuse, drop or first; refuse or drop"
+        )
     names = [id_bytes(value) for value in ids]
     if missing == "refuse" and not all(names):
         raise DataError("an id is missing", remedy='Fill it in, or declare missing = "drop".')
     first, counts = _counted(names)
     if duplicates == "refuse" and any(count > 1 for count in counts.values()):
-        raise DataError("an id stands in several rows", remedy='Merge them, or declare duplicates = "drop" or "first".')
+        raise DataError(
+            "an id stands in several rows", remedy='Merge them, or declare duplicates = "drop" or "first".'
+        )
     kept = [name for name in first if duplicates != "drop" or counts[name] == 1]
     return Roster(tuple(kept), np.array([first[name] for name in kept], dtype=np.int64))
 

@@ -1,0 +1,141 @@
+"""From noisy tables to a network: margins made consistent, mass kept, doubt shared out by a declared prior.
+
+All of it is post-processing of released numbers: free, and the same for one curator and for many parties.
+
+**Consistent margins.** Families overlap, and noise makes their tables disagree about what they share. Write
+a table as a sum of interactions, one for each subset S of its family (the analysis of variance): the
+interaction of S is orthogonal to that of any other subset, and every family that contains S measures it, with
+a variance in proportion to the cells that are summed away. Their average with inverse weights is the
+least-squares estimate, in closed form, and makes any two tables agree on every shared margin.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.models.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.models.structure import Structure
+
+__all__ = ["consistent", "parameters"]
+
+_MOST_SHARED = 10  # interactions of more variables are left as they were measured
+
+
+def parameters(
+    tables: Mapping[str, ArrayLike], structure: Structure, *, prior: float, sigma: float | None = None
+) -> Network:
+    """The network that the counts of families stand for.
+
+    ``tables`` holds counts by node, exact (``sigma`` None or 0) or with Gaussian noise of standard deviation
+    ``sigma`` in every cell; at least those of `Structure.measured`. ``prior`` is how many imaginary rows each
+    parent configuration gets, spread evenly over the states of the node; without noise and with prior 0, a
+    configuration that never occurred gets even probabilities.
+    """
+    held = _check(tables, structure, prior, sigma)
+    if sigma:
+        held = consistent(held, structure)
+        held = {node: np.maximum(table, 0) for node, table in held.items()}
+    full = {node: held[node] if node in held else _inner(node, held, structure) for node in structure.nodes}
+    return Network(structure, {node: _rows(table, prior) for node, table in full.items()})
+
+
+def consistent(
+    tables: Mapping[str, NDArray[np.float64]], structure: Structure
+) -> dict[str, NDArray[np.float64]]:
+    """The tables moved, by least squares with equal variances, until they agree on all shared margins."""
+    families = {node: structure.families[node] for node in tables}
+    moved = {node: table.copy() for node, table in tables.items()}
+    for subset in _shared(families, structure):
+        holders = [node for node, family in families.items() if subset <= set(family)]
+        parts = [_interaction(tables[node], families[node], subset) for node in holders]
+        rest = [tables[node].size / parts[0].size for node in holders]  # cells summed away, a cell
+        mean = sum(part / share for part, share in zip(parts, rest, strict=True)) / sum(1 / r for r in rest)
+        for node, part, share in zip(holders, parts, rest, strict=True):
+            moved[node] += _spread((mean - part) / share, families[node], subset, structure)
+    return moved
+
+
+def _shared(families: Mapping[str, tuple[str, ...]], structure: Structure) -> list[frozenset[str]]:
+    """Every set of nodes that lies in two families, small sets first."""
+    found: set[frozenset[str]] = set()
+    sets = {frozenset(family) for family in families.values()}
+    for one, other in itertools.combinations(sets, 2):
+        both = [node for node in structure.nodes if node in one & other]
+        for size in range(min(len(both), _MOST_SHARED) + 1):
+            found.update(map(frozenset, itertools.combinations(both, size)))
+    return sorted(found, key=lambda subset: (len(subset), sorted(subset)))
+
+
+def _interaction(
+    table: NDArray[np.float64], family: tuple[str, ...], subset: frozenset[str]
+) -> NDArray[np.float64]:
+    """The margin of the table over the subset, less its mean along each axis in turn; axes sorted by name."""
+    gone = tuple(axis for axis, name in enumerate(family) if name not in subset)
+    left = [name for name in family if name in subset]
+    part = table.sum(axis=gone).transpose([left.index(name) for name in sorted(left)])
+    for axis in range(part.ndim):
+        part = part - part.mean(axis=axis, keepdims=True)
+    return part
+
+
+def _spread(
+    part: NDArray[np.float64], family: tuple[str, ...], subset: frozenset[str], structure: Structure
+) -> NDArray[np.float64]:
+    """The interaction as a table that can be added to that of the family."""
+    names = sorted(subset)
+    inside = [name for name in family if name in subset]
+    shape = [structure.card(name) if name in subset else 1 for name in family]
+    return part.transpose([names.index(name) for name in inside]).reshape(shape)
+
+
+def _inner(node: str, held: Mapping[str, NDArray[np.float64]], structure: Structure) -> NDArray[np.float64]:
+    """The table of a family that lies inside a measured one: its margin in the smallest such table."""
+    family = structure.families[node]
+    hosts = [other for other in held if set(family) <= set(structure.families[other])]
+    host = min(hosts, key=lambda other: held[other].size)
+    around = structure.families[host]
+    gone = tuple(axis for axis, name in enumerate(around) if name not in family)
+    left = [name for name in around if name in family]
+    return held[host].sum(axis=gone).transpose([left.index(name) for name in family])
+
+
+def _rows(table: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
+    """Rows in proportion to counts and the prior; even where there is neither."""
+    counts = table + prior / table.shape[-1]
+    sums = counts.sum(axis=-1, keepdims=True)
+    return np.divide(counts, sums, out=np.full(counts.shape, 1 / table.shape[-1]), where=sums > 0)
+
+
+def _check(
+    tables: Mapping[str, ArrayLike], structure: Structure, prior: float, sigma: float | None
+) -> dict[str, NDArray[np.float64]]:
+    structure.check_size()
+    if not (math.isfinite(prior) and prior >= 0):
+        raise ParameterError("the prior is not a number of rows", got=prior, wanted=">= 0 and finite")
+    if sigma is not None and not (math.isfinite(sigma) and sigma >= 0):
+        raise ParameterError("sigma is not a standard deviation", got=sigma, wanted=">= 0 and finite")
+    lacking = [node for node in structure.measured if node not in tables]
+    if lacking:
+        raise ParameterError(
+            "tables are missing", got=lacking[:8], wanted="at least those of Structure.measured"
+        )
+    held = {node: np.asarray(tables[node], dtype=np.float64) for node in structure.nodes if node in tables}
+    for node, table in held.items():
+        if table.shape != structure.shape(node):
+            raise ParameterError(
+                f"the table of {node!r} has another shape", got=table.shape, wanted=structure.shape(node)
+            )
+        if not np.isfinite(table).all():
+            raise ParameterError(f"the table of {node!r} holds what is no number")
+    return held

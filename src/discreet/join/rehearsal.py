@@ -52,7 +52,9 @@ def rehearse(
         )
     purses = {name: Purse.of(given, agreed) for name, given in (ledgers or {}).items()}
     if not set(purses) <= set(agreed.payers):
-        raise ParameterError("only those who pay have a ledger", got=sorted(purses), wanted=str(agreed.payers))
+        raise ParameterError(
+            "only those who pay have a ledger", got=sorted(purses), wanted=str(agreed.payers)
+        )
     parts = {
         name: Part(f"{_ROLES}:holder", read_holding(agreed, name, data[name]).to_dict(purses.get(name)))
         for name in agreed.holders
@@ -70,4 +72,6 @@ def rehearse(
     )
     tables = outcomes[agreed.receivers[0]].output["tables"]
     receipts = {name: outcome.receipt.to_dict() for name, outcome in outcomes.items()}
-    return Joined(agreed, model_of(agreed, tables), tables, guarantee(agreed, seed is not None), receipts, outcomes)
+    return Joined(
+        agreed, model_of(agreed, tables), tables, guarantee(agreed, seed is not None), receipts, outcomes
+    )

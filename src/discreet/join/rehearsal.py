@@ -52,9 +52,7 @@ def rehearse(
         )
     purses = {name: Purse.of(given, agreed) for name, given in (ledgers or {}).items()}
     if not set(purses) <= set(agreed.payers):
-        raise ParameterError(
-            "only those who pay have a ledger", got=sorted(purses), wanted=str(agreed.payers)
-        )
+        raise ParameterError("only those who pay have a ledger", got=sorted(purses), wanted=str(agreed.payers))
     parts = {
         name: Part(f"{_ROLES}:holder", read_holding(agreed, name, data[name]).to_dict(purses.get(name)))
         for name in agreed.holders
@@ -72,6 +70,4 @@ def rehearse(
     )
     tables = outcomes[agreed.receivers[0]].output["tables"]
     receipts = {name: outcome.receipt.to_dict() for name, outcome in outcomes.items()}
-    return Joined(
-        agreed, model_of(agreed, tables), tables, guarantee(agreed, seed is not None), receipts, outcomes
-    )
+    return Joined(agreed, model_of(agreed, tables), tables, guarantee(agreed, seed is not None), receipts, outcomes)

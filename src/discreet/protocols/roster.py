@@ -1,8 +1,8 @@
 """The ids that a party brings to an alignment, each once, and the row that each stands for.
 
-Applied by each party alone, before anything is sent. An id is bytes, as `discreet.records.codes.read_ids` gives
-them: a text in UTF-8, a whole number in its digits; none for a missing one. Two ways to write the same letter
-(one character, or a letter and an accent) are made one, by the normal form NFC of Unicode.
+Applied by each party alone, before anything is sent. An id is bytes, as `discreet.records.codes.read_ids`
+gives them: a text in UTF-8, a whole number in its digits; none for a missing one. Two ways to write the same
+letter (one character, or a letter and an accent) are made one, by the normal form NFC of Unicode.
 """
 
 from __future__ import annotations

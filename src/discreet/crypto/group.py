@@ -1,10 +1,10 @@
 """Many points of ristretto255 at once: texts to points, and points times a secret scalar.
 
-One multiplication takes some 35 microseconds in libsodium, which lets other threads of Python run meanwhile; so
-lists are cut into pieces for as many threads as there are processors.
+One multiplication takes some 35 microseconds in libsodium, which lets other threads of Python run
+meanwhile; so lists are cut into pieces for as many threads as there are processors.
 
-**Assumes** what the caller builds on: decisional or gap Diffie-Hellman in ristretto255 (126 bits), SHA-512 as a
-random oracle. The group has prime order, so there are no small subgroups; the identity is refused.
+**Assumes** what the caller builds on: decisional or gap Diffie-Hellman in ristretto255 (126 bits), SHA-512
+as a random oracle. The group has prime order, so there are no small subgroups; the identity is refused.
 **Not protected.** libsodium multiplies in constant time; the number of points is not hidden.
 """
 
@@ -67,7 +67,7 @@ def raise_points(secret: bytes, points: Sequence[bytes]) -> list[bytes]:
 
 
 def _times(secret: bytes, point: bytes) -> bytes:
-    """One product. libsodium itself refuses encodings that are not canonical, and the identity as a result."""
+    """One product. libsodium refuses encodings that are not canonical, and the identity as a result."""
     from rbcl import crypto_scalarmult_ristretto255 as times
 
     if len(point) == POINT:

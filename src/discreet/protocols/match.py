@@ -1,43 +1,46 @@
-"""Match: two or more parties find the people that all of them hold, and one order of them, by ids nobody shows.
+"""Parties find the people that all of them hold, and one order of them, by ids that nobody shows.
 
 The first party *leads*, the others *follow*. H(x) is the id x hashed to ristretto255 with a salt made by all.
 
-    all        -> all        "match/hello"     32 random bytes (together: the salt), and a size, if none is agreed
+    all        -> all        "match/hello"     32 random bytes (together: the salt), and its size
     followers  -> followers  "match/key"       a key for each pair, F_jl
     leader     -> followers  "match/blinded"   r H(x) for each of its ids, r secret
     follower j -> leader     "match/raised"    s_j r H(x), s_j secret
-    follower j -> leader     "match/hints"     a table of hints (`discreet.crypto.hint`) with, for each own id x,
-                                               value  K(s_j H(x)) xor (XOR over followers l of F_jl(x))
+    follower j -> leader     "match/hints"     a table (`discreet.crypto.hint`) that gives each own id x
+                                               K(s_j H(x)) xor (XOR over followers l of F_jl(x))
     leader     -> followers  "match/shared"    tags of the shared ids, in order of tags
     followers  -> followers  "match/same"      a hash of these tags
 
-The leader divides by r, reads every table at each of its ids and removes K(s_j H(x)). What follower j's table
-leaves is XOR_l F_jl(x) if j holds x, else random. All leave zero together, because each F_jl(x) is in two of
-them, exactly if all hold x (wrongly with probability 2**-128). Two parties: Meadows (1986) with a table in place
-of a list; more: the star of Kolesnikov, Matania, Pinkas, Rosulek and Trieu (CCS 2017) with keys for pairs.
+The leader divides by r, reads every table at each of its ids and removes K(s_j H(x)). What follower j's
+table leaves is XOR_l F_jl(x) if j holds x, else random. All leave zero together, because each F_jl(x) is in
+two of them, exactly if all hold x (wrongly with probability 2**-128). Two parties: Meadows (1986) with a
+table in place of a list; more: the star of Kolesnikov, Matania, Pinkas, Rosulek and Trieu (CCS 2017) with
+keys for pairs.
 
-**Reveals** to every party: the sizes (of the padded lists, if sizes are agreed), the number of shared people,
-and which of its own people they are. To nobody: ids or the number of people that only some hold, also not in
-pairs of three or more; each piece that follower j's table leaves is random to the leader, whether j holds x or
-not, as long as another follower keeps F_jl to itself. Positions follow the tags, a keyed hash under the salt,
-so their order says nothing to those who do not know the ids. An onlooker sees sizes, and the number of shared
-people by the length of one message.
+**Reveals** to every party: the sizes (of the padded lists, if sizes are agreed), the number of shared
+people, and which of its own people they are. To nobody: ids or the number of people that only some hold,
+also not in pairs of three or more; each piece that follower j's table leaves is random to the leader,
+whether j holds x or not, as long as another follower keeps F_jl to itself. Positions follow the tags, a
+keyed hash under the salt, so their order says nothing to those who do not know the ids. An onlooker sees
+sizes, and the number of shared people by the length of one message.
 
-**Trusts** all to follow the protocol, and nobody to keep quiet about what is revealed. If the leader and some
-followers put together what they have, they learn which of the leader's people *all the remaining* followers hold
-(with one remaining, which of them it holds); followers without the leader learn nothing together. A party may
-bring invented ids, at most its size. A leader that does not follow the protocol may leave people out;
-followers notice if they were told different lists, or people whom they did not bring. **Assumes** decisional
-and gap Diffie-Hellman in ristretto255, SHA-512 and BLAKE2b as random oracles.
+**Trusts** all to follow the protocol, and nobody to keep quiet about what is revealed. If the leader and
+some followers put together what they have, they learn which of the leader's people *all the remaining*
+followers hold (with one remaining, which of them it holds); followers without the leader learn nothing
+together. A party may bring invented ids, at most its size. A leader that does not follow the protocol may
+leave people out; followers notice if they were told different lists, or people whom they did not bring.
+**Assumes** decisional and gap Diffie-Hellman in ristretto255, SHA-512 and BLAKE2b as random oracles.
 
-**Costs** 64 bytes and 20 bytes for each id of the leader and of a follower, for each follower; some 0.1 ms an id
-at each end, which overlap. Scalars, salt and keys are new in each run: nothing can be looked up across runs.
+**Costs** 64 bytes and 20 bytes for each id of the leader and of a follower, for each follower; some 0.1 ms
+an id at each end, which overlap. Scalars, salt and keys are new in each run: nothing can be looked up
+across runs.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,8 +76,8 @@ _TAG = 16
 class Match:
     """What all agree to: who takes part, and how many ids each brings, at most.
 
-    Lists shorter than agreed are padded, so that nobody learns how many ids there are. Without ``sizes`` every
-    party tells the others how many it has.
+    Shorter lists are padded, so that nobody learns how many ids there are. Without ``sizes`` every party
+    tells the others how many it has.
     """
 
     parties: tuple[str, ...]
@@ -84,7 +87,9 @@ class Match:
         if len(self.parties) < 2 or len(set(self.parties)) < len(self.parties):
             raise ParameterError("an alignment has two parties or more, each once", got=self.parties)
         if self.sizes and len(self.sizes) != len(self.parties):
-            raise ParameterError("every party has a size, or none has", got=self.sizes, wanted=str(len(self.parties)))
+            raise ParameterError(
+                "every party has a size, or none has", got=self.sizes, wanted=str(len(self.parties))
+            )
         if self.sizes and not 1 <= min(self.sizes) <= max(self.sizes) <= LARGEST:
             raise ParameterError("not a number of ids", got=self.sizes, wanted=f"1 to {LARGEST}")
 
@@ -149,7 +154,7 @@ class Match:
 
 
 def align(name: str, ids: Sequence[bytes], agreed: Match, bits: Bits) -> Steps[NDArray[np.int64]]:
-    """One party's role: its ids, each once; returns the positions of those that all hold, in the common order.
+    """One party's role: its ids, each once. Returns positions of those that all hold, in the common order.
 
     Raises `ParameterError` if ids repeat or are more than agreed, before anything is sent, and
     `ProtocolError` for what is no point, no list of tags, or not the same for all.
@@ -165,9 +170,13 @@ def _check_ids(name: str, ids: Sequence[bytes], agreed: Match) -> None:
     if name not in agreed.parties:
         raise ParameterError("no such party", got=name, wanted=f"one of {agreed.parties}")
     if len(set(ids)) != len(ids) or not all(ids):
-        raise ParameterError("ids repeat or are missing", wanted="each once", remedy="See `discreet.protocols.roster`.")
+        raise ParameterError(
+            "ids repeat or are missing", wanted="each once", remedy="See `discreet.protocols.roster`."
+        )
     if len(ids) > (agreed.size(name) if agreed.sizes else LARGEST):
-        raise ParameterError("more ids than agreed", wanted=f"at most {agreed.size(name) if agreed.sizes else LARGEST}")
+        raise ParameterError(
+            "more ids than agreed", wanted=f"at most {agreed.size(name) if agreed.sizes else LARGEST}"
+        )
 
 
 def _greeted(name: str, count: int, agreed: Match, bits: Bits) -> Steps[tuple[Match, bytes]]:
@@ -227,7 +236,7 @@ class _Table:
     def positions(self, tags: Sequence[bytes]) -> NDArray[np.int64]:
         """Where the shared ids stand."""
         own = self.tags()
-        if any(tag not in own for tag in tags) or any(a >= b for a, b in zip(tags, tags[1:], strict=False)):
+        if any(tag not in own for tag in tags) or any(a >= b for a, b in pairwise(tags)):
             raise ProtocolError("the shared ids are not in order, or not among those that were brought")
         return np.array([own[tag] for tag in tags], dtype=np.int64)
 
@@ -320,7 +329,9 @@ def _compared(tags: list[bytes], others: list[str]) -> Steps[list[bytes]]:
     for other in others:
         told = yield Receive("match/same", {"digest": Limit.raw(_TAG_HASH)}, other)
         if told["digest"] != digest:
-            raise ProtocolError(f"{other!r} was told other shared ids than we were", remedy="Do not trust the leader.")
+            raise ProtocolError(
+                f"{other!r} was told other shared ids than we were", remedy="Do not trust the leader."
+            )
     return tags
 
 
@@ -331,7 +342,9 @@ def _tell(name: str, arrays: Arrays, peers: Sequence[str]) -> Steps[None]:
 
 def _tags(told: NDArray[np.uint8]) -> list[bytes]:
     if told.ndim != 2 or told.shape[1] != _TAG:
-        raise ProtocolError("the shared ids are not a list of tags", got=told.shape, wanted=f"(number, {_TAG})")
+        raise ProtocolError(
+            "the shared ids are not a list of tags", got=told.shape, wanted=f"(number, {_TAG})"
+        )
     return _rows(told)
 
 

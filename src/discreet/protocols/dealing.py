@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint32]
 
-__all__ = ["deal", "hold", "payload", "rounds"]
+__all__ = ["deal", "hold", "payload", "rounds", "width"]
 
 _KEY = 32
 
@@ -409,6 +409,22 @@ class _Dealer:
         shape = course.agreed.shape(chain)
         shares = self._sum(chain, len(chain) - 1, shape, "table", number)
         return completed(body, *none).reshape(shape) - shares
+
+
+def width(agreed: Families) -> int:
+    """Words of the largest message, for one row."""
+    course = _Course(agreed)
+    most = 0
+    for name in agreed.holders:
+        corrected = sum(course.cells(agreed.chains[number], place) for number, place in course.dealt(name))
+        sent = [sum(map(course.free, course.masked(name, other))) for other in agreed.holders]
+        passed = [
+            sum(course.width(agreed.chains[n], place) for n in course.passed(name, other, place))
+            for other in agreed.holders
+            for place in range(2, course.depth)
+        ]
+        most = max(most, corrected, *sent, *passed)
+    return most
 
 
 def payload(agreed: Families) -> dict[tuple[str, str], int]:

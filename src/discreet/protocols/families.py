@@ -187,10 +187,8 @@ class Families:
     @cached_property
     def chunks(self) -> tuple[int, ...]:
         """Rows are worked through in pieces of these sizes, so that memory does not grow with them."""
-        words = [
-            sum(self.vectors[index].size for index in self.own(name)) for name in self.holders
-        ] + [sum(math.prod(self.shape(chain[:-1])) for chain in self.chains if len(chain) > 2)]  # fmt: skip
-        size = max(64, min(_CHUNK, _CHUNK_WORDS // max(1, *words) // 64 * 64))
+        words = _route(self.route).width(self)
+        size = max(64, min(_CHUNK, _CHUNK_WORDS // max(1, words) // 64 * 64))
         return tuple(min(size, self.rows - start) for start in range(0, self.rows, size))
 
     @cached_property
@@ -255,7 +253,7 @@ def help_out(agreed: Families, bits: Bits) -> Steps[None]:
 
 
 def _route(route: Route) -> Any:
-    """The module of a route: ``hold``, ``payload`` and ``rounds``."""
+    """The module of a route: ``hold``, ``width``, ``payload`` and ``rounds``."""
     from importlib import import_module
 
     names = {"helper": "dealing", "transfer": "offering", "three": "working"}

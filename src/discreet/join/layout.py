@@ -33,7 +33,7 @@ MOST_CROSSING_CELLS = 2**22
 """How many cells the tables that several holders count together may have."""
 
 CLOSENESS = 64
-"""Noise that is drawn between parties is within 2**-64 of the exact law in total variation, all cells together."""
+"""Noise that parties draw is within 2**-64 of the exact law in total variation, all cells together."""
 
 _MOST_BITS = 32
 

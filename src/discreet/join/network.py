@@ -8,14 +8,14 @@
     garbler <-> evaluator         "garbled/..."    shares of their noise               (if there is noise)
     all at once                   "join/done", "join/opened"                           (`opening`)
 
-**Nothing private moves before the ledgers are charged.** A ledger that refuses does so before "ready", so that
-no other is charged in vain; what is charged is not given back, whatever happens later: a failure can waste
-budget, never hide spending.
+**Nothing private moves before the ledgers are charged.** A ledger that refuses does so before "ready", so
+that no other is charged in vain; what is charged is not given back, whatever happens later: a failure can
+waste budget, never hide spending.
 
-**Noise.** Its law is that of a single holder's fit (`discreet.mechanisms.tables`), one sigma for every cell. The
-noise of crossing tables is drawn between two parties, neither of whom knows it, and is added to shares. A family
-that lies at one holder gets its noise from this holder alone. That is as private: what the noise must hide is
-this holder's counts, from the others, and the holder knows those counts anyway.
+**Noise.** Its law is that of a single holder's fit (`discreet.mechanisms.tables`), one sigma for every cell.
+The noise of crossing tables is drawn between two parties, neither of whom knows it, and is added to shares. A
+family that lies at one holder gets its noise from this holder alone. That is as private: what the noise must
+hide is this holder's counts, from the others, and the holder knows those counts anyway.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     openers  -> receivers   "join/opened"   shares of the crossing tables, and the tables counted alone
 
 *Keepers* have shares: holders, and the helper if it drew noise. From the bytes that two keepers tell each
-other both derive words that one adds and the other subtracts. So what a receiver sees of two keepers or more is
-uniform but for its sum, whatever the protocols before have left in single shares.
+other both derive words that one adds and the other subtracts. So what a receiver sees of two keepers or more
+is uniform but for its sum, whatever the protocols before have left in single shares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who charges what: the ledger of one holder, asked before a run and charged before anything private moves."""
+"""The ledger of one holder: asked before a run, and charged before anything private moves."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 The words go into the plan that all parties hash, so they cannot differ between parties.
 
-**The price of drawing together.** Noise of crossing tables is within a total variation of 2**-`CLOSENESS` of the
-exact law. So the guarantee has the sigma and the event of a single holder's fit, and a delta that is larger
-by (1 + e**epsilon) times that.
+**The price of drawing together.** Noise of crossing tables is within a total variation of 2**-`CLOSENESS`
+of the exact law. So the guarantee has the sigma and the event of a single holder's fit, and a delta that is
+larger by (1 + e**epsilon) times that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How many bytes a joint network moves: announced before a run, counted after it, beside the paper's formula.
 
-Announced are the contents of all messages, exactly, and some bytes for each of their frames. The formula of the
-paper (Meng, Sivakumar and Kargupta 2004, section 3.3) is m 2**n bits for m rows and a node in a family of n
-binary columns; with more states, m bits a cell of its table.
+Announced are the contents of all messages, exactly, and some bytes for the frames of small ones. The formula
+of the paper (Meng, Sivakumar and Kargupta 2004, section 3.3) is m 2**n bits for m rows and a node in a family
+of n binary columns; with more states, m bits a cell of its table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What a joint network will reveal and cost, told before anything runs and before any table is read.
 
-Words, budget and bytes follow from the plan: they are those of the run. Seconds and memory are estimates: the
-constants were measured with all parties on one machine of two cores (`benchmarks/join.py`), where nothing waits
-for a line. Between organisations add the bytes over the speed of the line, and a delay for every round.
+Words, budget and bytes follow from the plan: they are those of the run. Seconds and memory are estimates:
+their constants were measured with all parties on one machine of two cores (`benchmarks/join.py`), where
+nothing waits for a line. Between organisations add the bytes over the speed of the line, and a delay for
+every round.
 """
 
 from __future__ import annotations
@@ -152,11 +153,9 @@ def _memory(layout: Layout, rows: int) -> int:
     from discreet.models.network import code_type
 
     card = layout.structure.card
-    held = [
-        sum(code_type(card(column)).itemsize for column in layout.plan.columns_of(name)) * _COPIES
-        + sum(
-            math.ceil(layout.size(piece).bit_length() / 8) for piece in layout.pieces if piece.holder == name
-        )
-        for name in layout.plan.holders
-    ]
-    return _PROCESS + rows * max(held)
+    held = dict.fromkeys(layout.plan.holders, 0)
+    for name in held:
+        held[name] += _COPIES * sum(code_type(card(one)).itemsize for one in layout.plan.columns_of(name))
+    for piece in layout.pieces:
+        held[piece.holder] += math.ceil(layout.size(piece).bit_length() / 8)
+    return _PROCESS + rows * max(held.values())

@@ -1,4 +1,7 @@
-"""Trust: nobody sees the whole. A network is fitted to columns that different parties hold."""
+"""Trust: nobody sees the whole. Networks are fitted to columns that different parties hold.
+
+`rehearse` runs a plan with every party as a process on this machine, `run` takes part in one as a party.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.join.joined import Joined
     from discreet.join.plan import JoinPlan
-    from discreet.join.rehearsal import rehearse
+    from discreet.join.rehearsal import rehearse, run
 
-__all__ = ["JoinPlan", "Joined", "rehearse"]
+__all__ = ["JoinPlan", "Joined", "rehearse", "run"]
 
-_PLACES = {"JoinPlan": "plan", "Joined": "joined", "rehearse": "rehearsal"}
+_PLACES = {"JoinPlan": "plan", "Joined": "joined", "rehearse": "rehearsal", "run": "rehearsal"}
 
 
 def __getattr__(name: str) -> object:

@@ -15,20 +15,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import TooLargeError
+from discreet.errors import ParameterError, TooLargeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from discreet.join.plan import JoinPlan
+    from discreet.mechanisms.tables import TableLaw
+    from discreet.protocols.draw import Draw
     from discreet.protocols.families import Families
 
-__all__ = ["MOST_CROSSING_CELLS", "Layout", "Piece"]
+__all__ = ["CLOSENESS", "MOST_CROSSING_CELLS", "Layout", "Piece"]
 
 MOST_CROSSING_CELLS = 2**22
 """How many cells the tables that several holders count together may have."""
+
+CLOSENESS = 64
+"""Noise that parties draw is within 2**-64 of the exact law in total variation, all cells together."""
+
+_MOST_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -46,11 +53,10 @@ class Layout:
         self.plan = plan
         self.structure = plan.network
         self._owner = {column: name for name in plan.holders for column in plan.columns_of(name)}
-        cells = self.structure.cells(self.crossing)
-        if cells > MOST_CROSSING_CELLS:
+        if self.cells > MOST_CROSSING_CELLS:
             raise TooLargeError(
                 "the tables that cross holders are too large",
-                got=f"{cells:,} cells",
+                got=f"{self.cells:,} cells",
                 wanted=f"at most {MOST_CROSSING_CELLS:,}",
                 remedy="Give nodes fewer parents at other holders, or merge states.",
             )
@@ -80,6 +86,11 @@ class Layout:
         """All pieces of crossing families, each once."""
         return tuple(dict.fromkeys(piece for node in self.crossing for piece in self.pieces_of(node)))
 
+    @cached_property
+    def cells(self) -> int:
+        """How many cells several holders count together."""
+        return self.structure.cells(self.crossing)
+
     def local_of(self, holder: str) -> tuple[str, ...]:
         """The families that this holder counts alone."""
         return tuple(node for node, owner in self.local.items() if owner == holder)
@@ -88,12 +99,42 @@ class Layout:
         """How many configurations a piece has."""
         return math.prod(self.structure.card(column) for column in piece.columns)
 
-    def crossing_cells(self) -> int:
-        """How many cells several holders count together."""
-        return self.structure.cells(self.crossing)
+    @cached_property
+    def law(self) -> TableLaw | None:
+        """The noise of a single holder's fit at this budget; None if counts are exact."""
+        from discreet.mechanisms.tables import law
 
-    def sharing(self, rows: int, bits: int) -> Families:
-        """The joint part as `discreet.protocols.families` runs it on so many rows, in a ring of such size."""
+        release = self.plan.release
+        if release.epsilon is None or release.delta is None:
+            return None
+        return law(len(self.structure.measured), release.epsilon, release.delta)
+
+    @cached_property
+    def workers(self) -> tuple[str, ...]:
+        """Of route "three": the holders with the most to share, so that the least has to travel."""
+        if self.plan.kind != "three":
+            return ()
+        load = dict.fromkeys(self.plan.holders, 0)
+        for piece in self.pieces:
+            load[piece.holder] += self.size(piece)
+        return tuple(sorted(sorted(load, key=lambda name: (-load[name], name))[:3]))
+
+    @cached_property
+    def shareholders(self) -> tuple[str, ...]:
+        """The holders who end with shares of crossing tables."""
+        if not self.crossing:
+            return ()
+        return self.workers or self.plan.holders
+
+    @cached_property
+    def keepers(self) -> tuple[str, ...]:
+        """All who hold a part of what is opened of crossing tables: shares of counts, or of noise."""
+        noisy = self.law is not None and bool(self.crossing)
+        drawers = {self.draw(1).garbler, self.draw(1).evaluator} if noisy else set[str]()
+        return tuple(sorted({*self.shareholders, *drawers}))
+
+    def sharing(self, rows: int) -> Families:
+        """The joint part as `discreet.protocols.families` runs it on so many rows."""
         from discreet.protocols.families import Families, Vector
 
         number = {piece: index for index, piece in enumerate(self.pieces)}
@@ -103,8 +144,41 @@ class Layout:
             vectors=tuple(Vector(piece.holder, self.size(piece)) for piece in self.pieces),
             families=tuple(tuple(number[piece] for piece in self.pieces_of(node)) for node in self.crossing),
             route=self.plan.kind,
+            workers=self.workers,
             helper=self.plan.helper or "helper",
+            least_bits=self._room(rows),
         )
+
+    def draw(self, rows: int) -> Draw:
+        """The noise of crossing tables as `discreet.protocols.draw` draws it.
+
+        The helper garbles, if there is one: it sees no result, and then no number of holders can take the
+        noise off. Otherwise a shareholder who does not receive garbles, as far as there is one.
+        """
+        plan = self.plan
+        order = sorted(self.shareholders, key=lambda name: (name in plan.receivers, name))
+        garbler, evaluator = (plan.helper, order[0]) if plan.helper else (order[0], order[1])
+        return self._noise(self.sharing(rows).ring_bits, garbler, evaluator)
+
+    def _noise(self, ring_bits: int, garbler: str, evaluator: str) -> Draw:
+        from discreet.protocols.draw import Draw
+
+        assert self.law is not None
+        return Draw(self.cells, ring_bits, (self.law.sigma, CLOSENESS), garbler, evaluator)
+
+    def _room(self, rows: int) -> int:
+        """Bits in which a count and any noise that can be drawn have room."""
+        if self.law is None:
+            return 0
+        bits = (rows + 2 * self._noise(1, "one", "other").largest + 1).bit_length()
+        if bits > _MOST_BITS:
+            raise ParameterError(
+                "the noise is too large for the words that are sent",
+                got=f"a deviation of {self.law.sigma:g}",
+                wanted=f"rows and noise below 2**{_MOST_BITS}",
+                remedy="Ask for a larger epsilon.",
+            )
+        return bits
 
     def codes_of(self, holder: str, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.integer]]:
         """A holder's own pieces, one code a row, in the order of `pieces`."""
@@ -119,28 +193,21 @@ class Layout:
             if piece.holder == holder
         ]
 
-    def table(self, node: str, counts: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Counts with one axis a piece, as the table of the family: one axis a column, in its order."""
+    def split(self, flat: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """The cells of all crossing families in one row, as their tables."""
+        return {node: self._turned(node, counts) for node, counts in self._cut(flat, self.crossing).items()}
+
+    def split_local(self, flat: NDArray[np.int64], holder: str) -> dict[str, NDArray[np.int64]]:
+        """The cells of a holder's own families in one row, as their tables."""
+        cut = self._cut(flat, self.local_of(holder))
+        return {node: counts.reshape(self.structure.shape(node)) for node, counts in cut.items()}
+
+    def _turned(self, node: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts with the columns of one piece after the other, with the axes of the family instead."""
         columns = [column for piece in self.pieces_of(node) for column in piece.columns]
         shaped = counts.reshape(tuple(self.structure.card(column) for column in columns))
         return np.transpose(shaped, [columns.index(column) for column in self.structure.families[node]])
 
-    def split(self, flat: NDArray[np.integer]) -> dict[str, NDArray[np.integer]]:
-        """The cells of all crossing families in one row, as their tables."""
-        return self._cut(flat, self.crossing, ordered=False)
-
-    def split_local(self, flat: NDArray[np.integer], holder: str) -> dict[str, NDArray[np.integer]]:
-        """The cells of a holder's own families in one row, as their tables."""
-        return self._cut(flat, self.local_of(holder), ordered=True)
-
-    def _cut(
-        self, flat: NDArray[np.integer], nodes: Sequence[str], *, ordered: bool
-    ) -> dict[str, NDArray[np.integer]]:
-        tables: dict[str, NDArray[np.integer]] = {}
-        start = 0
-        for node in nodes:
-            size = math.prod(self.structure.shape(node))
-            counts = flat[start : start + size]
-            tables[node] = counts.reshape(self.structure.shape(node)) if ordered else self.table(node, counts)
-            start += size
-        return tables
+    def _cut(self, flat: NDArray[np.int64], nodes: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
+        sizes = [math.prod(self.structure.shape(node)) for node in nodes]
+        return dict(zip(nodes, np.split(flat, np.cumsum(sizes)[:-1]) if nodes else [], strict=True))

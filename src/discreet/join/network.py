@@ -1,18 +1,21 @@
 """The joint network, one role at a time: who says what to whom, and in which order.
 
-    holder  -> holders            "join/ready"    how many rows it has
-    holder  -> holders            "join/paid"     its ledger has been charged      (if it pays)
-    holders <-> holders           "match/..."     which ids all share              (if rows have ids)
-    holder  -> helper, analysts   "join/rows"     how many rows there are
-    holders <-> holders, helper   "..."           shares of the crossing tables
-    holders <-> holders           "..."           shares of their noise            (if there is noise)
-    holder  -> holders            "join/done"     it has all that it will open
-    holder  -> receivers          "join/opened"   its shares, and the tables that it counted itself
+    holder  -> holders            "join/ready"     how many rows it has
+    holder  -> holders            "join/paid"      its ledger has been charged         (if it pays)
+    holders <-> holders           "match/..."      which ids all share                 (if rows have ids)
+    holder  -> helper, analysts   "join/rows"      how many rows there are
+    holders <-> holders, helper   "families/..."   shares of the crossing tables
+    garbler <-> evaluator         "garbled/..."    shares of their noise               (if there is noise)
+    all at once                   "join/done", "join/opened"                           (`opening`)
 
-**Nothing private moves before the ledgers are charged.** A ledger that refuses does so at "ready", before any
-other is charged; what is charged is not given back, whatever happens later: a failure can waste budget, never
-hide spending. **Nothing is opened before everybody has everything**: shares of single tables are uniform
-words, and go to the receivers only after the last "done".
+**Nothing private moves before the ledgers are charged.** A ledger that refuses does so before "ready", so
+that no other is charged in vain; what is charged is not given back, whatever happens later: a failure can
+waste budget, never hide spending.
+
+**Noise.** Its law is that of a single holder's fit (`discreet.mechanisms.tables`), one sigma for every cell.
+The noise of crossing tables is drawn between two parties, neither of whom knows it, and is added to shares. A
+family that lies at one holder gets its noise from this holder alone. That is as private: what the noise must
+hide is this holder's counts, from the others, and the holder knows those counts anyway.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DataError, ProtocolError
-from discreet.join import counting
 from discreet.join.layout import Layout
+from discreet.join.opening import Opening
+from discreet.mechanisms.noise import NoisePlan, draw_noise
 from discreet.models.tally import tally
 from discreet.protocols.step import Limit, Receive, Send
 
@@ -33,24 +37,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.accounting.account import Account
+    from discreet.join.payment import Payment
     from discreet.join.plan import JoinPlan
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
+    Codes = Mapping[str, NDArray[np.integer]]
+
 __all__ = ["analyse", "hold", "lend_help"]
 
-_WORD = {"rows": Limit.array("<u8", (1,))}
+_WORD = {"rows": Limit.array("<u8", ())}
 
 
 @dataclass(frozen=True, repr=False)
-class _Holding:
-    """What a holder brings: its codes by column, its ids if rows are matched, and who charges its ledger."""
+class _Holder:
+    """What a holder brings: its codes by column, its ids if rows are matched, and how it pays."""
 
     name: str
-    plan: JoinPlan
     layout: Layout
-    codes: Mapping[str, NDArray[np.integer]]
+    codes: Codes
     ids: list[bytes] | None
+    payment: Payment
+
+    @property
+    def plan(self) -> JoinPlan:
+        return self.layout.plan
 
     @property
     def rows(self) -> int:
@@ -62,70 +74,143 @@ class _Holding:
 
 
 def hold(
-    name: str,
-    codes: Mapping[str, NDArray[np.integer]],
-    ids: list[bytes] | None,
-    plan: JoinPlan,
-    bits: Bits,
+    name: str, codes: Codes, ids: list[bytes] | None, plan: JoinPlan, payment: Payment, bits: Bits
 ) -> Steps[dict[str, Any]]:
-    """A holder's role; returns the number of rows and, to a receiver, the tables."""
-    own = _Holding(name, plan, Layout(plan), codes, ids)
+    """A holder's role; returns the number of rows, the account and, to a receiver, the tables."""
+    own = _Holder(name, Layout(plan), codes, ids, payment)
     _check(own)
-    yield from _ready(own)
-    rows = own.rows
+    payment.quote()
+    sizes = yield from _ready(own)
+    account = yield from _pay(own)
+    aligned = codes if ids is None else (yield from _aligned(own, sizes, bits))
+    opening = Opening(name, own.layout, _count(aligned))
     for other in (*plan.analysts, *([plan.helper] if plan.helper else [])):
-        yield Send("join/rows", {"rows": np.array([rows], dtype="<u8")}, other)
-    tables = tally(codes, plan.network, own.layout.local_of(name))
-    shares = yield from counting.count(name, codes, own.layout, rows, bits)
-    yield from _done(own)
-    return (yield from _open(own, rows, _flat(tables), shares))
+        yield Send("join/rows", {"rows": np.array(opening.rows, dtype="<u8")}, other)
+    local = _local(own, aligned, account, bits)
+    share = yield from _shared(own, aligned, opening.rows, bits)
+    share = yield from opening.renew(share, bits)
+    yield from opening.tell(share, local)
+    result: dict[str, Any] = {"rows": opening.rows, "account": account.receipt()}
+    if name in plan.receivers:
+        result["tables"] = yield from opening.gather(share, local)
+    return result
 
 
-def lend_help(plan: JoinPlan, bits: Bits) -> Steps[dict[str, Any]]:
-    """The helper's role: it deals masks; returns the number of rows."""
-    rows = yield from _told_rows(plan)
-    yield from counting.help_count(Layout(plan), rows, bits)
+def lend_help(name: str, plan: JoinPlan, bits: Bits) -> Steps[dict[str, Any]]:
+    """The helper's role: it deals masks, and a part of the noise; returns the number of rows."""
+    from discreet.protocols.families import help_out
+
+    layout, rows = Layout(plan), (yield from _told_rows(plan))
+    if layout.crossing:
+        yield from help_out(layout.sharing(rows), bits)
+    if name in layout.keepers:
+        opening = Opening(name, layout, rows)
+        noise = yield from _noise(name, layout, rows, bits)
+        noise = yield from opening.renew(noise, bits)
+        yield from opening.tell(noise, None)
     return {"rows": rows}
 
 
-def analyse(plan: JoinPlan) -> Steps[dict[str, Any]]:
+def analyse(name: str, plan: JoinPlan) -> Steps[dict[str, Any]]:
     """An analyst's role: it waits for the result."""
     rows = yield from _told_rows(plan)
-    layout = Layout(plan)
-    tables = yield from _received(plan, layout, rows, {}, None, plan.holders)
+    tables = yield from Opening(name, Layout(plan), rows).gather(None, None)
     return {"rows": rows, "tables": tables}
 
 
-def _check(own: _Holding) -> None:
+def _check(own: _Holder) -> None:
     """Refuse what does not fit the plan, before a byte is sent."""
-    count = own.plan.rows.count
-    if count is not None and own.rows != count:
+    declared = own.plan.rows.count
+    if declared is not None and own.rows != declared:
         raise DataError(
             "the table does not have as many rows as the plan says",
-            wanted=f"{count:,} rows",
+            wanted=f"{declared:,} rows",
             remedy="Aligned tables have the same rows in the same order. Match rows by id otherwise.",
         )
+    if declared is not None:
+        own.layout.sharing(declared) if own.layout.crossing else None
 
 
-def _ready(own: _Holding) -> Steps[dict[str, int]]:
+def _ready(own: _Holder) -> Steps[dict[str, int]]:
     """Tell and hear how many rows everybody has."""
     for other in own.others:
-        yield Send("join/ready", {"rows": np.array([own.rows], dtype="<u8")}, other)
+        yield Send("join/ready", {"rows": np.array(own.rows, dtype="<u8")}, other)
     sizes = {own.name: own.rows}
     for other in own.others:
         told = yield Receive("join/ready", _WORD, other)
-        sizes[other] = int(told["rows"][0])
-    if own.plan.rows.count is not None and set(sizes.values()) != {own.plan.rows.count}:
+        sizes[other] = int(told["rows"])
+    declared = own.plan.rows.count
+    if declared is not None and set(sizes.values()) != {declared}:
         raise ProtocolError("a holder has another number of rows than the plan says")
     return sizes
 
 
-def _done(own: _Holding) -> Steps[None]:
-    """Wait until every holder has all that it will open."""
+def _pay(own: _Holder) -> Steps[Account]:
+    """Charge the own ledger, and wait until all who pay have charged theirs."""
+    account = own.payment.charge()
+    if own.name in own.plan.payers:
+        for other in own.others:
+            yield Send("join/paid", {}, other)
     for other in own.others:
-        yield Send("join/done", {}, other)
-    for other in own.others:
-        yield Receive("join/done", {}, other)
+        if other in own.plan.payers:
+            yield Receive("join/paid", {}, other)
+    return account
+
+
+def _aligned(own: _Holder, sizes: Mapping[str, int], bits: Bits) -> Steps[Codes]:
+    """The rows that all holders share, in one order for all."""
+    from discreet.protocols.match import Match, align
+
+    assert own.ids is not None
+    agreed = Match(own.plan.holders, tuple(sizes[name] for name in own.plan.holders))
+    rows = yield from align(own.name, own.ids, agreed, bits)
+    if not rows.size:
+        raise DataError("no id is held by all holders", remedy="Compare how ids are written.")
+    return {column: codes[rows] for column, codes in own.codes.items()}
+
+
+def _local(own: _Holder, codes: Codes, account: Account, bits: Bits) -> NDArray[np.int64]:
+    """The tables of the families that lie here, in one row, with their noise."""
+    tables = tally(codes, own.layout.structure, own.layout.local_of(own.name)).values()
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *(table.ravel() for table in tables)])
+    law = own.layout.law
+    if law is None:
+        return flat
+    if not flat.size:
+        account.draw(law.event)  # its part of the event is drawn with others
+        return flat
+    return flat + draw_noise(
+        NoisePlan("gaussian", 0, 1.0, law.bound, law.sigma), flat.size, law.event, account, bits
+    )
+
+
+def _shared(own: _Holder, codes: Codes, rows: int, bits: Bits) -> Steps[NDArray[np.uint64] | None]:
+    """A share of all crossing tables in one row, noise included; None if it ends elsewhere."""
+    from discreet.protocols.families import hold as count
+
+    layout = own.layout
+    if not layout.crossing:
+        return None
+    tables = yield from count(own.name, layout.codes_of(own.name, codes), layout.sharing(rows), bits)
+    share = None if tables is None else np.concatenate([table.ravel() for table in tables])
+    noise = yield from _noise(own.name, layout, rows, bits)
+    if share is None or noise is None:
+        return share
+    return share + noise
+
+
+def _noise(name: str, layout: Layout, rows: int, bits: Bits) -> Steps[NDArray[np.uint64] | None]:
+    """A share of the noise of crossing tables, for the two who draw it."""
+    from discreet.protocols.draw import give_noise, take_noise
+
+    if layout.law is None:
+        return None
+    draw = layout.draw(rows)
+    if name == draw.garbler:
+        return (yield from give_noise(draw, bits))
+    if name == draw.evaluator:
+        return (yield from take_noise(draw, bits))
+    return None
 
 
 def _told_rows(plan: JoinPlan) -> Steps[int]:
@@ -133,58 +218,11 @@ def _told_rows(plan: JoinPlan) -> Steps[int]:
     told: set[int] = set()
     for holder in plan.holders:
         answer = yield Receive("join/rows", _WORD, holder)
-        told.add(int(answer["rows"][0]))
+        told.add(int(answer["rows"]))
     if len(told) > 1 or plan.rows.count not in (None, *told):
         raise ProtocolError("the holders do not agree on the number of rows")
     return told.pop()
 
 
-def _open(
-    own: _Holding, rows: int, local: NDArray[np.int64], shares: NDArray[np.uint64] | None
-) -> Steps[dict[str, Any]]:
-    """Send to those who receive, and if that includes us, put everything together."""
-    plan, layout = own.plan, own.layout
-    parts = {"local": local, **({} if shares is None else {"shares": shares})}
-    for receiver in plan.receivers:
-        if receiver != own.name:
-            yield Send("join/opened", parts, receiver)
-    if own.name not in plan.receivers:
-        return {"rows": rows}
-    mine = layout.split_local(local, own.name)
-    tables = yield from _received(plan, layout, rows, mine, shares, own.others)
-    return {"rows": rows, "tables": tables}
-
-
-def _received(
-    plan: JoinPlan,
-    layout: Layout,
-    rows: int,
-    tables: Mapping[str, NDArray[np.integer]],
-    share: NDArray[np.uint64] | None,
-    senders: tuple[str, ...],
-) -> Steps[dict[str, NDArray[np.int64]]]:
-    """All tables, from what the holders send; one's own share and tables are there already."""
-    cells = layout.crossing_cells()
-    total = np.zeros(cells, dtype=np.uint64) if share is None else share
-    found = dict(tables)
-    for sender in senders:
-        limits = {"local": Limit.array("<i8", (plan.network.cells(layout.local_of(sender)),))}
-        if sender in counting.shareholders(layout):
-            limits["shares"] = Limit.array("<u8", (cells,))
-        told = yield Receive("join/opened", limits, sender)
-        found |= layout.split_local(told["local"], sender)
-        if "shares" in told:
-            total = total + told["shares"]
-    found |= layout.split(_decoded(total, rows, counting.BITS))
-    return {node: np.ascontiguousarray(found[node], dtype=np.int64) for node in plan.network.measured}
-
-
-def _decoded(total: NDArray[np.uint64], rows: int, bits: int) -> NDArray[np.int64]:
-    """Words modulo 2**bits as integers around 0 to rows: half of what is left over lies on either side."""
-    below = (2**bits - rows) // 2
-    shifted = (total + np.uint64(below)) & np.uint64(2**bits - 1)
-    return (shifted - np.uint64(below)).view(np.int64)
-
-
-def _flat(tables: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *(table.ravel() for table in tables.values())])
+def _count(codes: Codes) -> int:
+    return len(next(iter(codes.values())))

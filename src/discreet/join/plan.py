@@ -28,8 +28,8 @@
     pays = ["north", "south"]
 
 Everything that has a meaning goes into the digest that parties compare (`JoinPlan.agreed`): the content of
-the structure, not where its file lies; not where parties can be reached. Parties are sorted by name and columns
-by the structure, so that two files which say the same have the same digest.
+the structure, not where its file lies; not where parties can be reached. Parties are sorted by name and
+columns by the structure, so that two files which say the same have the same digest.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """What a joint network promises: who learns what, in words, and the guarantee for the people in the rows.
 
 The words go into the plan that all parties hash, so they cannot differ between parties.
+
+**The price of drawing together.** Noise of crossing tables is within a total variation of 2**-`CLOSENESS`
+of the exact law. So the guarantee has the sigma and the event of a single holder's fit, and a delta that is
+larger by (1 + e**epsilon) times that.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from discreet.join.layout import Layout
 if TYPE_CHECKING:
     from discreet.join.plan import JoinPlan
 
-__all__ = ["guarantee", "learns", "result_words"]
+__all__ = ["guarantee", "learns", "result_words", "trusted"]
 
 
 def learns(plan: JoinPlan) -> dict[str, str]:
@@ -27,26 +31,52 @@ def learns(plan: JoinPlan) -> dict[str, str]:
     return words
 
 
-def guarantee(plan: JoinPlan, seeded: bool = False) -> Guarantee:
-    """What the result promises to the people in the rows."""
+def guarantee(plan: JoinPlan, *, seeded: bool = False) -> Guarantee:
+    """What the result promises to the people in the rows, whoever receives it."""
+    layout = Layout(plan)
+    reveals = (result_words(plan),)
+    declared = (
+        "the structure, the states, and which holder has which columns",
+        "how many rows there are: all parties learn it",
+        *(("that the holders have these people in common",) if plan.rows.id is not None else ()),
+    )
+    if layout.law is None:
+        return Guarantee(
+            epsilon=math.inf,
+            delta=0.0,
+            unit="row",
+            events=(),
+            trusts=trusted(plan),
+            reveals=reveals,
+            declared=declared,
+        )
+    law = layout.law
+    off = layout.draw(1).delta(law.epsilon) if layout.crossing else 0.0
     return Guarantee(
-        epsilon=math.inf,
-        delta=0.0,
+        epsilon=law.epsilon,
+        delta=law.delta + off,
         unit="row",
-        events=(),
-        trusts=_trusted(plan),
-        reveals=(result_words(plan),),
-        declared=("the structure and the states", "which holder has which columns", _declared_rows(plan)),
-        seeded=False and seeded,
+        events=(law.event,),
+        trusts=trusted(plan),
+        reveals=reveals,
+        declared=declared,
+        seeded=seeded,
     )
 
 
-def _trusted(plan: JoinPlan) -> str:
-    return f"everybody who gets the result ({', '.join(plan.receivers)})"
-
-
-def _declared_rows(plan: JoinPlan) -> str:
-    return "how many rows there are, which all parties learn"
+def trusted(plan: JoinPlan) -> str:
+    """Whom the people in the rows, and the holders, must trust with what."""
+    layout = Layout(plan)
+    parts = ["every holder, who sees its own columns", "that all parties follow the protocol"]
+    if layout.crossing and plan.kind == "helper":
+        parts.append(f"that {plan.helper!r} pools what it has with no holder")
+    if layout.crossing and plan.kind == "three":
+        parts.append(f"that no two of {_listed(layout.workers)} pool what they have")
+    if layout.crossing and layout.law is not None and plan.kind == "transfer":
+        parts.append(f"that {_listed(layout.keepers)} do not pool their parts of the noise")
+    if layout.law is None:
+        parts.append(f"{_listed(plan.receivers)}, who get exact counts")
+    return "; ".join(parts)
 
 
 def result_words(plan: JoinPlan) -> str:
@@ -69,10 +99,8 @@ def _holder(plan: JoinPlan, layout: Layout, name: str) -> str:
     parts = [_rows(plan)]
     if name in plan.receivers:
         parts.append(result_words(plan))
-        if not plan.release.exact and layout.local_of(name):
-            parts.append("the exact counts and the noise of the families that it counts itself, as before")
-    elif layout.crossing:
-        parts.append("shares of the other counts, which look uniform to it")
+    if not plan.release.exact and layout.local_of(name):
+        parts.append("the noise that it draws for the families that it counts alone")
     return "; ".join([*parts, "nothing else"])
 
 
@@ -81,19 +109,23 @@ def _analyst(plan: JoinPlan) -> str:
 
 
 def _helper(plan: JoinPlan) -> str:
-    return "; ".join([_shared_rows(plan), "nothing else, unless it pools what it has with a holder"])
+    return "; ".join([_shared_rows(plan), "nothing else"])
 
 
 def _rows(plan: JoinPlan) -> str:
     if plan.rows.id is None:
         return f"that every holder has {plan.rows.count:,} rows, as the plan says"
     return (
-        f"how many rows with usable ids each holder has, how many ids all have in column {plan.rows.id!r}, "
-        "and which of its own ids these are"
+        f"how many different ids each holder has in column {plan.rows.id!r}, how many of them all holders "
+        "have, and which of its own these are"
     )
 
 
 def _shared_rows(plan: JoinPlan) -> str:
     if plan.rows.id is None:
         return f"that every holder has {plan.rows.count:,} rows, as the plan says"
-    return "how many ids all holders share"
+    return f"how many ids in column {plan.rows.id!r} all holders have"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(map(repr, names[:-1])), repr(names[-1])]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.join import network
+from discreet.join.payment import Payment, Purse
 from discreet.join.plan import JoinPlan
 
 if TYPE_CHECKING:
@@ -17,18 +18,19 @@ __all__ = ["analyst", "helper", "holder"]
 
 
 def holder(private: Mapping[str, Any], agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[str, Any]]:
-    """A holder with ``name``, ``codes`` by column, ``ids`` or None, ``ledger`` or None."""
+    """A holder with ``name``, ``codes`` by column, ``ids`` or None, ``purse`` or None."""
     plan = JoinPlan.of_agreed(agreed)
-    return network.hold(private["name"], private["codes"], private["ids"], plan, bits)
+    purse = None if private["purse"] is None else Purse(**private["purse"])
+    payment = Payment(plan, purse, seeded=bits.seeded)
+    return network.hold(private["name"], private["codes"], private["ids"], plan, payment, bits)
 
 
-def helper(private: None, agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[str, Any]]:
-    """The helper, who has nothing."""
-    del private
-    return network.lend_help(JoinPlan.of_agreed(agreed), bits)
+def helper(private: str, agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[str, Any]]:
+    """The helper, who has nothing but a name."""
+    return network.lend_help(private, JoinPlan.of_agreed(agreed), bits)
 
 
-def analyst(private: None, agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[str, Any]]:
-    """An analyst, who has nothing."""
-    del private, bits
-    return network.analyse(JoinPlan.of_agreed(agreed))
+def analyst(private: str, agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[str, Any]]:
+    """An analyst, who has nothing but a name."""
+    del bits
+    return network.analyse(private, JoinPlan.of_agreed(agreed))

@@ -136,8 +136,8 @@ def release_tables(
 ) -> dict[str, NDArray[np.int64]]:
     """The counts with exact noise added to every cell, also to those that nobody can be in.
 
-    **Reveals** the counts, as far as the law's event allows. **Costs** that event, asked of ``account`` before
-    noise is drawn. **Trusts** that nobody changes the tables by more than the law says.
+    **Reveals** the counts, as far as the law's event allows. **Costs** that event, asked of ``account``
+    before noise is drawn. **Trusts** that nobody changes the tables by more than the law says.
     """
     if len(tables) != wanted.families:
         raise ParameterError(

@@ -139,7 +139,7 @@ class Elimination:
         total: float,
     ) -> dict[str, Factor]:
         beliefs: dict[str, Factor] = {}
-        for name in reversed(self.clusters):
+        for name in reversed(list(self.clusters)):
             cluster = self.clusters[name]
             above = np.asarray(total)
             if len(cluster) > 1:

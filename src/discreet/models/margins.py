@@ -134,7 +134,7 @@ def _check(
     for node, table in held.items():
         if table.shape != structure.shape(node):
             raise ParameterError(
-                f"the table of {node!r} has another shape", got=table.shape, wanted=structure.shape(node)
+                f"the table of {node!r} has another shape", got=table.shape, wanted=str(structure.shape(node))
             )
         if not np.isfinite(table).all():
             raise ParameterError(f"the table of {node!r} holds what is no number")

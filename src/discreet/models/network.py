@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.domain import code_type
 from discreet.errors import ParameterError, StateError
 from discreet.models.elimination import MOST_FACTOR_CELLS, Elimination, Factor
 from discreet.models.structure import MOST_CELLS, Structure
@@ -19,14 +20,9 @@ if TYPE_CHECKING:
 
     from discreet.randomness import Bits, Generator
 
-__all__ = ["MOST_CELLS", "Network", "Structure", "code_type"]
+__all__ = ["MOST_CELLS", "Network", "Structure"]
 
 _OFF = 1e-6  # how far a row of a table may be from a sum of one
-
-
-def code_type(card: int) -> np.dtype[np.signedinteger]:
-    """The smallest signed integers that hold the codes of a column with so many states."""
-    return np.dtype(np.int8 if card <= 2**7 else np.int16 if card <= 2**15 else np.int32)  # pyright: ignore[reportReturnType]
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,9 @@ class Network:
         table = np.asarray(self.tables[node], dtype=np.float64)
         if table.shape != self.structure.shape(node):
             raise ParameterError(
-                f"the table of {node!r} has another shape", got=table.shape, wanted=self.structure.shape(node)
+                f"the table of {node!r} has another shape",
+                got=table.shape,
+                wanted=str(self.structure.shape(node)),
             )
         if not (np.isfinite(table).all() and (table >= 0).all()):
             raise ParameterError(f"the table of {node!r} holds what is no probability", wanted="0 to 1")

@@ -30,8 +30,8 @@ ASSUMED_IDS = 100_000
 """How many ids each holder is thought to have, if rows are matched and nothing else is said."""
 
 _START = 0.8
-_BYTE = {"helper": 6.0e-9, "transfer": 25e-9, "three": 8.0e-9}
-_CELL = {"helper": 1.0e-9, "transfer": 1.5e-9, "three": 1.0e-9}
+_BYTE = {"helper": 6.0e-9, "transfer": 25e-9, "lattice": 25e-9, "three": 8.0e-9}
+_CELL = {"helper": 1.0e-9, "transfer": 1.5e-9, "lattice": 1.5e-9, "three": 1.0e-9}
 _ID = 2.2e-4
 _GATE = 1.5e-6
 _OWN_ROUNDS = 5

@@ -191,7 +191,7 @@ def _shared(own: _Holder, codes: Codes, rows: int, bits: Bits) -> Steps[NDArray[
     if not layout.crossing:
         return None
     steps = count(own.name, layout.codes_of(own.name, codes), layout.sharing(rows), bits)
-    if own.plan.kind == "transfer":  # written for two, and an analyst may be here as well
+    if own.plan.kind in ("transfer", "lattice"):  # written for two, and an analyst may be here as well
         steps = address(steps, own.others[0])
     tables = yield from steps
     share = None if tables is None else np.concatenate([table.ravel() for table in tables])

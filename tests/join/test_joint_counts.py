@@ -1,4 +1,4 @@
-"""Joint tables equal those of all columns in one place: every route, any number of parties, states and parents."""
+"""Joint tables equal those of all columns in one place: by every route, for any number of parties and states."""
 
 import os
 
@@ -23,11 +23,10 @@ def random_structure(random, nodes, most_states=4, most_parents=3):
     """Some nodes, each with parents among those before it."""
     names = [f"n{number}" for number in range(nodes)]
     states = {name: [f"s{k}" for k in range(int(random.integers(1, most_states + 1)))] for name in names}
-    edges = [
-        [parent, name]
-        for number, name in enumerate(names)
-        for parent in random.choice(names[:number], min(number, int(random.integers(0, most_parents + 1))), replace=False)
-    ]  # fmt: skip
+    edges: list[list[str]] = []
+    for number, name in enumerate(names):
+        count = min(number, int(random.integers(0, most_parents + 1)))
+        edges += [[parent, name] for parent in random.choice(names[:number], count, replace=False)]
     return Structure.of_edges(edges, states)
 
 

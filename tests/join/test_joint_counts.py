@@ -1,4 +1,4 @@
-"""Joint tables equal those of all columns in one place: by every route, for any number of parties and states."""
+"""Joint tables equal those of all columns in one place: by every route, for any number of parties."""
 
 import os
 

@@ -41,7 +41,7 @@ def test_a_holder_that_stalls_ends_the_run_for_all():
 
 
 def test_nobody_has_tables_when_the_last_word_is_missing():
-    """One holder has everything and opens nothing: no role returns, though all other shares have been sent."""
+    """One holder has everything and opens nothing: no role returns, though other shares have been sent."""
     plan = JoinPlan.of(settings("three", to=("north", "office")))
     given = private(plan, people(1))
     steps = {name: role(given[name], plan.agreed(), secure()) for name, role in roles(plan).items()}
@@ -87,7 +87,10 @@ def run_parties_again(plan):
 def test_another_plan_is_refused_before_any_role_has_started():
     plan = JoinPlan.of(settings("transfer", holders=("north", "west"), to=("north",)))
     changed = settings("transfer", holders=("north", "west"), to=("north",))
-    changed["structure"] = {**changed["structure"], "states": {**changed["structure"]["states"], "E": ["a", "z"]}}
+    changed["structure"] = {
+        **changed["structure"],
+        "states": {**changed["structure"]["states"], "E": ["a", "z"]},
+    }
     other = JoinPlan.of(changed)
     started = []
 

@@ -125,7 +125,8 @@ def test_a_rehearsal_charges_and_finishes_the_ledgers_it_is_given(tmp_path):
     plan, book = paying("north"), ledger(tmp_path, "north")
     codes = people(2)
     data = {
-        name: {column: _words(plan, codes, column) for column in plan.columns_of(name)} for name in plan.holders
+        name: {column: _words(plan, codes, column) for column in plan.columns_of(name)}
+        for name in plan.holders
     }
     joined = rehearse(plan, data, ledgers={"north": (book, "small")})
     (entry,) = book.entries()

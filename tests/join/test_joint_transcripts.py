@@ -1,7 +1,8 @@
 """What parties see is uniform or declared: rows, margins and single people never appear.
 
-Inputs with equal answers are told apart by nobody: that is `tests/contracts/test_leaks.py`, for every protocol.
-Here answers differ, and those who do not receive them must not notice. False alarms: below 1e-6 together.
+Inputs with equal answers are told apart by nobody: that is `tests/contracts/test_leaks.py`, for every
+protocol. Here answers differ, and those who do not receive them must not notice. False alarms: below 1e-6
+together.
 """
 
 import os

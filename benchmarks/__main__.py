@@ -27,6 +27,7 @@ NAMES = (
     "paillier",
     "lattice",
     "transfer",
+    "families",
     "garble",
     "recursion",
     "release",

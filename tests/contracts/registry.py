@@ -4,6 +4,7 @@ import demos
 from case import Case
 from cases import cases
 from circuits import CIRCUITS
+from family_cases import family_cases
 from joint_cases import joint_cases
 from matches import MATCHES
 
@@ -62,3 +63,4 @@ PROTOCOLS |= cases(Plan, Case)
 PROTOCOLS |= MATCHES
 
 PROTOCOLS |= joint_cases(Case)
+PROTOCOLS |= family_cases(Plan, Case)

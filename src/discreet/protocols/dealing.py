@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.crypto.narrow import Factor, draw, factor, pack, packed_length, product, unpack
+from discreet.crypto.narrow import Factor, factor, pack, packed_length, product, unpack
 from discreet.crypto.onehot import columns, completed
+from discreet.protocols.course import Course, Masks
 from discreet.protocols.step import Limit, Receive, Send
-from discreet.randomness import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -46,94 +46,10 @@ __all__ = ["deal", "hold", "payload", "rounds", "width"]
 _KEY = 32
 
 
-class _Course:
-    """Who sends what: the same for all parties, from what is agreed."""
-
-    def __init__(self, agreed: Families) -> None:
-        self.agreed = agreed
-        self.bits = agreed.ring_bits
-        self.depth = max((len(chain) for chain in agreed.chains), default=0)
-        self.tables = [chain for chain in agreed.chains if len(chain) >= 2]
-
-    def holder(self, index: int) -> str:
-        """Of a vector."""
-        return self.agreed.vectors[index].holder
-
-    def free(self, index: int) -> int:
-        """Columns of a vector that travel."""
-        return self.agreed.vectors[index].size - 1
-
-    def width(self, chain: tuple[int, ...], place: int) -> int:
-        """Columns that travel of the product of the vectors before ``place``."""
-        return int(np.prod(self.agreed.shape(chain[:place]))) - 1
-
-    def masked(self, sender: str, receiver: str) -> list[int]:
-        """The vectors that a holder sends to another, masked."""
-        wanted: set[int] = set()
-        for chain in self.agreed.chains:
-            places = {self.holder(index): place for place, index in enumerate(chain)}
-            if sender in places and receiver in places:
-                later, earlier = places[sender] > places[receiver], places[sender] == 0
-                if later or (earlier and places[receiver] == 1):
-                    wanted.add(chain[places[sender]])
-        return sorted(index for index in wanted if self.free(index))
-
-    def passed(self, sender: str, receiver: str, place: int) -> list[int]:
-        """The families whose product so far a holder passes on, masked, to the holder at ``place``."""
-        return [
-            number
-            for number, chain in enumerate(self.agreed.chains)
-            if place < len(chain)
-            and self.holder(chain[place]) == receiver
-            and sender in [self.holder(index) for index in chain[:place]]
-            and self.width(chain, place)
-            and self.free(chain[place])
-        ]
-
-    def dealt(self, receiver: str) -> list[tuple[int, int]]:
-        """The (family, place) at which a holder gets a correction for every row."""
-        return [
-            (number, place)
-            for number, chain in enumerate(self.agreed.chains)
-            for place in range(1, len(chain) - 1)
-            if self.holder(chain[place]) == receiver and self.cells(chain, place)
-        ]
-
-    def ended(self, receiver: str) -> list[int]:
-        """The families whose last vector is this holder's: it gets the helper's sums."""
-        return [
-            number
-            for number, chain in enumerate(self.agreed.chains)
-            if self.holder(chain[-1]) == receiver and self.cells(chain, len(chain) - 1)
-        ]
-
-    def cells(self, chain: tuple[int, ...], place: int) -> int:
-        """Products that are taken at a place of a chain."""
-        return self.width(chain, place) * self.free(chain[place])
-
-    def limit(self, words: int) -> dict[str, Limit]:
-        """A message of so many words, packed."""
-        return {"words": Limit.array("<u8", (packed_length(words, self.bits),))}
-
-
-class _Masks:
-    """The uniform words that a holder's seed stands for, drawn in the order of chunks."""
-
-    def __init__(self, agreed: Families, seed: bytes, seeded: bool) -> None:
-        self._agreed, self._seed, self._seeded = agreed, seed, seeded
-        self._streams: dict[tuple[object, ...], Bits] = {}
-
-    def draw(self, shape: tuple[int, ...], *use: object) -> Words:
-        """The next words for one use."""
-        if use not in self._streams:
-            self._streams[use] = expand(self._seed, self._agreed.label(*use), seeded=self._seeded)
-        return draw(shape, self._streams[use])
-
-
 class _Holder:
     """A holder at work: one piece of rows after the other, tables summed up."""
 
-    def __init__(self, name: str, own: Mapping[int, NDArray[Any]], course: _Course, masks: _Masks) -> None:
+    def __init__(self, name: str, own: Mapping[int, NDArray[Any]], course: Course, masks: Masks) -> None:
         self.name, self.own, self.course, self.masks = name, own, course, masks
         self.chains = course.agreed.chains
         self.others = [other for other in course.agreed.holders if other != name]
@@ -313,8 +229,8 @@ class _Holder:
 def hold(name: str, own: Mapping[int, NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables]:
     """A holder's role; tables are in the order of `Families.chains`."""
     told = yield Receive("families/seed", {"seed": Limit.raw(_KEY)}, agreed.helper)
-    course = _Course(agreed)
-    holder = _Holder(name, own, course, _Masks(agreed, bytes(told["seed"]), bits.seeded))
+    course = Course(agreed)
+    holder = _Holder(name, own, course, Masks(agreed, bytes(told["seed"]), bits.seeded))
     for rows in agreed.chunks:
         yield from holder.piece(rows)
     return (yield from holder.tables())
@@ -322,11 +238,11 @@ def hold(name: str, own: Mapping[int, NDArray[Any]], agreed: Families, bits: Bit
 
 def deal(agreed: Families, bits: Bits) -> Steps[None]:
     """The helper's role."""
-    course = _Course(agreed)
-    masks: dict[str, _Masks] = {}
+    course = Course(agreed)
+    masks: dict[str, Masks] = {}
     for name in agreed.holders:
         seed = bits.bytes(_KEY)
-        masks[name] = _Masks(agreed, seed, bits.seeded)
+        masks[name] = Masks(agreed, seed, bits.seeded)
         yield Send("families/seed", {"seed": seed}, name)
     dealer = _Dealer(course, masks)
     for rows in agreed.chunks:
@@ -339,7 +255,7 @@ def deal(agreed: Families, bits: Bits) -> Steps[None]:
 class _Dealer:
     """The helper at work."""
 
-    def __init__(self, course: _Course, masks: Mapping[str, _Masks]) -> None:
+    def __init__(self, course: Course, masks: Mapping[str, Masks]) -> None:
         self.course, self.masks = course, masks
         self.chains = course.agreed.chains
         self.body: dict[int, NDArray[np.uint64]] = {}
@@ -413,7 +329,7 @@ class _Dealer:
 
 def width(agreed: Families) -> int:
     """Words of the largest message, for one row."""
-    course = _Course(agreed)
+    course = Course(agreed)
     most = 0
     for name in agreed.holders:
         corrected = sum(course.cells(agreed.chains[number], place) for number, place in course.dealt(name))
@@ -429,7 +345,7 @@ def width(agreed: Families) -> int:
 
 def payload(agreed: Families) -> dict[tuple[str, str], int]:
     """Bytes of content by sender and receiver."""
-    course, helper = _Course(agreed), agreed.helper
+    course, helper = Course(agreed), agreed.helper
     total = {(helper, name): _KEY for name in agreed.holders}
 
     def add(sender: str, receiver: str, words: int) -> None:
@@ -454,7 +370,7 @@ def payload(agreed: Families) -> dict[tuple[str, str], int]:
 
 def rounds(agreed: Families) -> int:
     """A seed; for every piece of rows an exchange and the steps of the longest chain; the tables."""
-    return 2 + len(agreed.chunks) * max(1, _Course(agreed).depth - 1)
+    return 2 + len(agreed.chunks) * max(1, Course(agreed).depth - 1)
 
 
 def _there(words: Words | None) -> Words:

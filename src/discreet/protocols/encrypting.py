@@ -8,7 +8,8 @@ leading columns, weights the partners'.
 **Reveals** nothing but sizes, as `discreet.protocols.scores` says; what the holder that encrypts could learn
 of the other's columns is at most 2**-40 in statistical distance for every job, and jobs add up (`jobs`).
 **Trusts** nobody but that both follow the protocol. **Costs** 12 to 16 bytes for every row and column that
-leads, and 41 kB for each cell and piece: less than transfers from some ten thousand rows on.
+leads, and 41 kB for each cell and piece. For a million rows it moves a third of what transfers do, and works
+six times as long: it is for slow lines.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ ring.** Words on the wire have bit length(rows) + 1 bits, packed.
 Routes, and whom they trust beside the party itself:
     "helper"      a helper deals masks and colludes with nobody (`discreet.protocols.dealing`)
     "transfer"    nobody; exactly two holders (`discreet.protocols.offering`)
-    "lattice"     the same, cheaper from some ten thousand rows on (`discreet.protocols.encrypting`)
+    "lattice"     the same: fewer bytes and more work (`discreet.protocols.encrypting`)
     "three"       no two of three workers collude (`discreet.protocols.working`)
 
 **Reveals** rows, sizes and families, which all agree to, and nothing of the codes: what a party receives is
@@ -57,6 +57,8 @@ _MOST_ROWS = 2**31 - 1
 _MOST_CELLS = 2**24
 _CHUNK = 2**14
 _CHUNK_WORDS = 2**21
+_WORK = {"helper": 12e-9, "transfer": 7e-9, "lattice": 130e-9, "three": 9e-9}
+"""Seconds of the busiest party's work for every byte that all move, measured on one busy core."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,15 @@ class Families:
         """How many messages follow one another, each waiting for the last: times the delay of the line."""
         return _route(self.route).rounds(self)
 
+    def seconds(self, line: float = 1e9, delay: float = 0.001) -> float:
+        """About how long it takes over lines of so many bits a second, with so many seconds one way.
+
+        Work is reckoned from bytes, at what was measured for ALARM (`benchmarks/families.py`).
+        """
+        moved = self.bytes()
+        slowest = max(moved.values(), default=0)
+        return _WORK[self.route] * sum(moved.values()) + 8 * slowest / line + delay * self.rounds()
+
 
 def hold(name: str, codes: Sequence[NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables | None]:
     """A holder's role: its own vectors' codes, in order; returns its shares of all tables, or None.
@@ -253,10 +264,10 @@ def help_out(agreed: Families, bits: Bits) -> Steps[None]:
     yield from deal(agreed, bits)
 
 
-def cheaper(agreed: Families) -> Families:
-    """The same between two holders alone, by transfers or over a lattice: whichever moves fewer bytes."""
-    ways = [replace(agreed, route=route) for route in ("transfer", "lattice")]
-    return min(ways, key=lambda way: sum(way.bytes().values()))
+def cheaper(agreed: Families, line: float = 1e9, delay: float = 0.001) -> Families:
+    """The same between two holders alone, by transfers or over a lattice: whichever takes less time."""
+    ways = [replace(agreed, route=route, workers=()) for route in ("transfer", "lattice")]
+    return min(ways, key=lambda way: way.seconds(line, delay))
 
 
 def _route(route: Route) -> Any:

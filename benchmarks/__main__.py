@@ -23,6 +23,7 @@ NAMES = (
     "start",
     "cepstra",
     "hmm",
+    "network",
     "wire",
     "paillier",
     "lattice",

@@ -10,7 +10,7 @@ from experiments.asia import paper_asia
 
 from discreet.errors import DataError
 from discreet.models.structure import Structure
-from discreet.models.tally import configurations, tally
+from discreet.models.tally import configurations, count_rows, inner_margin, tally
 from discreet.randomness import seeded
 
 
@@ -81,3 +81,15 @@ def test_configurations_count_in_mixed_radix() -> None:
     found = configurations([np.array([0, 1, 1], dtype=np.int8), np.array([2, 0, 2], dtype=np.int8)], (2, 3))
     assert found.tolist() == [2, 3, 5]
     assert found.dtype == np.int8
+
+
+def test_tables_of_inner_families_are_margins_of_the_smallest_around_them() -> None:
+    network = paper_asia()
+    structure = network.structure
+    codes = network.sample(1000, seeded(4))
+    every = tally(codes, structure)
+    few = {node: every[node] for node in structure.measured}
+    for node in structure.nodes:
+        assert (inner_margin(node, few, structure) == every[node]).all()
+    assert (tally(codes, structure, ["A"])["A"] == every["A"]).all()  # asked alone, it is counted
+    assert count_rows(codes, structure) == 1000

@@ -23,6 +23,7 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.models.backoff import conditional
 from discreet.models.network import Network
+from discreet.models.tally import inner_margin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +51,14 @@ def parameters(
     held = _check(tables, structure, prior, sigma)
     if not sigma:
         exact = {
-            node: held[node] if node in held else _inner(node, held, structure) for node in structure.nodes
+            node: held[node] if node in held else inner_margin(node, held, structure)
+            for node in structure.nodes
         }
         return Network(structure, {node: _rows(table, prior) for node, table in exact.items()})
     held = consistent(held, structure)
     fitted: dict[str, NDArray[np.float64]] = {}
     for node in structure.nodes:
-        table = held[node] if node in held else _inner(node, held, structure)
+        table = held[node] if node in held else inner_margin(node, held, structure)
         fitted[node] = conditional(table, sigma * _spread_of(node, held, structure), prior)
     return Network(structure, fitted)
 
@@ -108,17 +110,6 @@ def _spread(
     inside = [name for name in family if name in subset]
     shape = [structure.card(name) if name in subset else 1 for name in family]
     return part.transpose([names.index(name) for name in inside]).reshape(shape)
-
-
-def _inner(node: str, held: Mapping[str, NDArray[np.float64]], structure: Structure) -> NDArray[np.float64]:
-    """The table of a family that lies inside a measured one: its margin in the smallest such table."""
-    family = structure.families[node]
-    hosts = [other for other in held if set(family) <= set(structure.families[other])]
-    host = min(hosts, key=lambda other: held[other].size)
-    around = structure.families[host]
-    gone = tuple(axis for axis, name in enumerate(around) if name not in family)
-    left = [name for name in around if name in family]
-    return held[host].sum(axis=gone).transpose([left.index(name) for name in family])
 
 
 def _spread_of(node: str, held: Mapping[str, NDArray[np.float64]], structure: Structure) -> float:

@@ -7,7 +7,7 @@ the smallest integers that hold them, so that a block of rows stays in the cache
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.models.structure import Structure
 
-__all__ = ["configurations", "count_rows", "tally"]
+__all__ = ["configurations", "count_rows", "inner_margin", "tally"]
 
 _BLOCK = 2**16
 
@@ -36,13 +36,29 @@ def tally(
     structure.check_size()
     wanted = structure.nodes if nodes is None else tuple(nodes)
     rows = count_rows({name: codes[name] for node in wanted for name in structure.families[node]}, structure)
-    tables = {node: np.zeros(math.prod(structure.shape(node)), dtype=np.int64) for node in wanted}
+    # a family inside another is a margin of its table: a sum over cells instead of a pass over rows
+    counted = [node for node in wanted if nodes is not None or node in set(structure.measured)]
+    flat = {node: np.zeros(math.prod(structure.shape(node)), dtype=np.int64) for node in counted}
     for start in range(0, rows, _BLOCK):
-        for node in wanted:
+        for node in counted:
             columns = [codes[name][start : start + _BLOCK] for name in structure.families[node]]
             index = configurations(columns, structure.shape(node))
-            tables[node] += np.bincount(index, minlength=tables[node].size)
-    return {node: table.reshape(structure.shape(node)) for node, table in tables.items()}
+            flat[node] += np.bincount(index, minlength=flat[node].size)
+    tables = {node: table.reshape(structure.shape(node)) for node, table in flat.items()}
+    return {
+        node: tables[node] if node in tables else inner_margin(node, tables, structure) for node in wanted
+    }
+
+
+def inner_margin(node: str, tables: Mapping[str, NDArray[Any]], structure: Structure) -> NDArray[Any]:
+    """The table of a family that lies inside others: its margin in the smallest of those that are given."""
+    family = structure.families[node]
+    hosts = [other for other in tables if set(family) <= set(structure.families[other])]
+    host = min(hosts, key=lambda other: tables[other].size)
+    around = structure.families[host]
+    gone = tuple(axis for axis, name in enumerate(around) if name not in family)
+    left = [name for name in around if name in family]
+    return tables[host].sum(axis=gone).transpose([left.index(name) for name in family])
 
 
 def configurations(columns: list[NDArray[np.integer]], shape: tuple[int, ...]) -> NDArray[np.integer]:

@@ -11,6 +11,7 @@ from discreet.errors import ParameterError
 from discreet.join import JoinPlan, check
 from discreet.join.cost import ASSUMED_IDS, cost
 from discreet.join.traffic import announced, node_bytes
+from discreet.models.signs import paper_bytes
 from discreet.protocols.step import run_parties
 from discreet.randomness import secure
 
@@ -57,6 +58,14 @@ def test_the_bytes_of_a_node_stand_beside_those_of_the_paper():
     found = node_bytes(plan, 1000)
     assert found["D"]["paper"] == 1000 * 2 * 2 * 3 // 8
     assert set(found) == {"C", "D", "E"} & set(found)
+    assert node_bytes(plan, 1000)["C"]["paper"] == 2 * 3 * 1000 // 8
+    binary = settings("helper")
+    binary["structure"] = {
+        "edges": binary["structure"]["edges"],
+        "states": dict.fromkeys("ABCDE", ["n", "y"]),
+    }
+    for node, sizes in node_bytes(JoinPlan.of(binary), 1000).items():
+        assert sizes["paper"] == paper_bytes(1000, len(plan.network.parents[node]))
     families = sum(announced(plan, 1000)["families"].values())
     assert families <= sum(sizes["bytes"] for sizes in found.values())
 

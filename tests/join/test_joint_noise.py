@@ -9,11 +9,12 @@ from joint_cases import pooled, private, roles, settings
 from scipy.special import chdtrc
 
 from discreet.accounting.account import Account
+from discreet.accounting.accountant import gaussian_delta
 from discreet.accounting.ledger import Ledger
 from discreet.errors import ParameterError
 from discreet.join import JoinPlan, check, rehearse
 from discreet.join.layout import CLOSENESS, Layout
-from discreet.join.promise import guarantee
+from discreet.join.promise import among_known, guarantee
 from discreet.mechanisms.exact import discrete_gaussian
 from discreet.mechanisms.tables import law, release_tables
 from discreet.models.margins import parameters
@@ -120,6 +121,17 @@ def test_the_guarantee_is_that_of_a_single_holder_but_for_the_distance_of_the_dr
         assert any("how many rows" in fact for fact in promise.declared)
         assert ("dealer" in promise.trusts) == (kind == "helper")
         assert check(plan).guarantee == promise
+
+
+def test_who_knows_that_somebody_is_there_is_told_what_the_noise_is_worth_then():
+    plan = JoinPlan.of(settings("helper", noisy=True))
+    mu = np.sqrt(2 * len(plan.network.measured)) / Layout(plan).law.sigma
+    known = among_known(plan)
+    assert 2.0 < known < 2 * 2.0
+    assert gaussian_delta(mu, known) <= 1e-6
+    assert gaussian_delta(mu * 1.01, known) > 1e-6
+    assert f"epsilon {known:.3g}" in guarantee(plan).words()
+    assert among_known(JoinPlan.of(settings("helper"))) == np.inf
 
 
 def test_the_model_is_made_of_noisy_tables_as_a_single_holders_is():

@@ -2,6 +2,12 @@
 
 The words go into the plan that all parties hash, so they cannot differ between parties.
 
+**Among those who know who is there.** Every holder knows whose rows they are, and all know how many. For them
+the question is not whether somebody is there, but what somebody has in the columns of other holders. Another
+answer moves a person from one cell to another in each of F tables, by an L2 length of sqrt(2 F), where adding
+or removing the person moves sqrt(F): the same noise is worth sqrt(2) times the mu, and `among_known` says
+which epsilon that is. It stands in every guarantee.
+
 **The price of drawing together.** Noise of crossing tables is within a total variation of 2**-`CLOSENESS`
 of the exact law. So the guarantee has the sigma and the event of a single holder's fit, and a delta that is
 larger by (1 + e**epsilon) times that.
@@ -10,15 +16,18 @@ larger by (1 + e**epsilon) times that.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from discreet.accounting.accountant import MARGIN
+from discreet.accounting.gaussian import gaussian_epsilon
 from discreet.accounting.guarantee import Guarantee
 from discreet.join.layout import Layout
 
 if TYPE_CHECKING:
     from discreet.join.plan import JoinPlan
 
-__all__ = ["guarantee", "learns", "result_words", "trusted"]
+__all__ = ["among_known", "guarantee", "learns", "result_words", "trusted"]
 
 
 def learns(plan: JoinPlan) -> dict[str, str]:
@@ -33,35 +42,51 @@ def learns(plan: JoinPlan) -> dict[str, str]:
 
 def guarantee(plan: JoinPlan, *, seeded: bool = False) -> Guarantee:
     """What the result promises to the people in the rows, whoever receives it."""
-    layout = Layout(plan)
-    reveals = (result_words(plan),)
-    declared = (
-        "the structure, the states, and which holder has which columns",
-        "how many rows there are: all parties learn it",
-        *(("that the holders have these people in common",) if plan.rows.id is not None else ()),
-    )
-    if layout.law is None:
+    law = Layout(plan).law
+    if law is None:
         return Guarantee(
             epsilon=math.inf,
             delta=0.0,
             unit="row",
             events=(),
             trusts=trusted(plan),
-            reveals=reveals,
-            declared=declared,
+            reveals=(result_words(plan),),
+            declared=_declared(plan),
         )
-    law = layout.law
-    off = layout.draw(1).delta(law.epsilon) if layout.crossing else 0.0
-    return Guarantee(
-        epsilon=law.epsilon,
-        delta=law.delta + off,
-        unit="row",
-        events=(law.event,),
-        trusts=trusted(plan),
-        reveals=reveals,
-        declared=declared,
-        seeded=seeded,
+    alone = law.guarantee(
+        trusts=trusted(plan), reveals=(result_words(plan),), declared=_declared(plan), seeded=seeded
     )
+    return replace(alone, delta=_delta(plan))
+
+
+def among_known(plan: JoinPlan) -> float:
+    """The epsilon, at the same delta, for what one person has in columns, if it is known who is there."""
+    law = Layout(plan).law
+    if law is None:
+        return math.inf
+    return gaussian_epsilon(math.sqrt(2) / law.event.noise, law.delta * (1 - MARGIN))
+
+
+def _delta(plan: JoinPlan) -> float:
+    """That of the law, and what the distance of drawn noise adds."""
+    layout, release = Layout(plan), plan.release
+    assert release.delta is not None
+    assert release.epsilon is not None
+    return release.delta + (layout.draw(1).delta(release.epsilon) if layout.crossing else 0.0)
+
+
+def _declared(plan: JoinPlan) -> tuple[str, ...]:
+    facts = [
+        "the structure, the states, and which holder has which columns",
+        "how many rows there are: all parties learn it",
+    ]
+    known = "whose rows these are, to every holder"
+    if not plan.release.exact:
+        known += (
+            "; what one of these people has in columns of other holders is protected with epsilon "
+            f"{among_known(plan):.3g} at the same delta"
+        )
+    return (*facts, known)
 
 
 def trusted(plan: JoinPlan) -> str:

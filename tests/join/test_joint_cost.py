@@ -62,7 +62,7 @@ def test_the_bytes_of_a_node_stand_beside_those_of_the_paper():
     binary = settings("helper")
     binary["structure"] = {
         "edges": binary["structure"]["edges"],
-        "states": dict.fromkeys("ABCDE", ["n", "y"]),
+        "states": dict.fromkeys("ABCDE", ("n", "y")),
     }
     for node, sizes in node_bytes(JoinPlan.of(binary), 1000).items():
         assert sizes["paper"] == paper_bytes(1000, len(plan.network.parents[node]))

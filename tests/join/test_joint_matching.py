@@ -35,13 +35,18 @@ def world(plan, seed=0):
     return data, {c: v[shared] for c, v in codes.items()}, shared
 
 
-def test_only_the_people_whom_all_hold_are_counted():
+def test_only_the_people_whom_all_hold_are_counted(tmp_path):
     plan = plan_of()
     data, codes, shared = world(plan)
-    joined = rehearse(plan, data)
+    lines = [",".join(data["north"]), *(",".join(row) for row in zip(*data["north"].values(), strict=True))]
+    (tmp_path / "north.csv").write_text("\n".join(lines) + "\n")
+    joined = rehearse(plan, {**data, "north": tmp_path / "north.csv"})
     assert joined.rows == len(shared) < 30
     for node, wanted in tally(codes, plan.network, plan.network.measured).items():
         assert np.array_equal(joined.tables[node], wanted)
+    for peer in joined.receipts["north"]["traffic"]["peers"].values():
+        for way in ("sent", "received"):
+            assert abs(peer[way] - peer[f"{way}_announced"]) <= 0.05 * peer[way] + 500
     assert "which of its own these are" in plan.learns["north"]
     assert "how many ids" in plan.learns["dealer"]
 

@@ -81,5 +81,5 @@ def _receipt(plan: JoinPlan, name: str, outcome: Outcome, promise: Guarantee) ->
         "guarantee": promise.to_dict(),
         "private": promise.private,
         "account": outcome.output.get("account"),
-        "traffic": compared(plan, name, outcome.receipt, rows),
+        "traffic": compared(plan, name, outcome.receipt, rows, outcome.output.get("sizes")),
     }

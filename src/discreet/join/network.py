@@ -81,7 +81,7 @@ class _Holder:
 def hold(
     name: str, codes: Codes, ids: list[bytes] | None, plan: JoinPlan, payment: Payment, bits: Bits
 ) -> Steps[dict[str, Any]]:
-    """A holder's role; returns the number of rows, the account and, to a receiver, the tables."""
+    """A holder's role; returns numbers of rows, the account and, to a receiver, the tables."""
     own = _Holder(name, Layout(plan), codes, ids, payment)
     _check(own)
     payment.quote()
@@ -98,7 +98,7 @@ def hold(
         share = share + noise
     share = yield from opening.renew(share, bits)
     yield from opening.tell(share, local)
-    result: dict[str, Any] = {"rows": opening.rows, "account": account.receipt()}
+    result: dict[str, Any] = {"rows": opening.rows, "sizes": sizes, "account": account.receipt()}
     if name in plan.receivers:
         result["tables"] = yield from opening.gather(share, local)
     return result

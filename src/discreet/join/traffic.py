@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.join.layout import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.join.plan import JoinPlan
     from discreet.session.receipt import Receipt
 
@@ -29,7 +31,9 @@ _SEED = 32
 _WORD = 8
 
 
-def announced(plan: JoinPlan, rows: int, sizes: dict[str, int] | None = None) -> dict[str, dict[Pair, int]]:
+def announced(
+    plan: JoinPlan, rows: int, sizes: Mapping[str, int] | None = None
+) -> dict[str, dict[Pair, int]]:
     """Bytes by phase and by (sender, receiver), for so many shared rows, and so many ids of each holder."""
     layout = Layout(plan)
     phases: dict[str, dict[Pair, int]] = {"join": _own(layout)}
@@ -62,10 +66,12 @@ def node_bytes(plan: JoinPlan, rows: int) -> dict[str, dict[str, int]]:
     return found
 
 
-def compared(plan: JoinPlan, name: str, receipt: Receipt, rows: int) -> dict[str, Any]:
+def compared(
+    plan: JoinPlan, name: str, receipt: Receipt, rows: int, sizes: Mapping[str, int] | None = None
+) -> dict[str, Any]:
     """What one party sent and received, beside what was announced; and the bytes of every crossing node."""
     total: Counter[Pair] = Counter()
-    for pairs in announced(plan, rows).values():
+    for pairs in announced(plan, rows, sizes).values():
         total.update(pairs)
     peers: dict[str, dict[str, int]] = {}
     for peer, meter in receipt.peers.items():

@@ -5,6 +5,8 @@ from case import Case
 from cases import cases
 from circuits import CIRCUITS
 from family_cases import family_cases
+from joint_cases import joint_cases
+from matches import MATCHES
 
 from discreet.session import Plan
 
@@ -58,4 +60,7 @@ PROTOCOLS |= {
 
 PROTOCOLS |= cases(Plan, Case)
 
+PROTOCOLS |= MATCHES
+
+PROTOCOLS |= joint_cases(Case)
 PROTOCOLS |= family_cases(Plan, Case)

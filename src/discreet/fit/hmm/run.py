@@ -23,8 +23,8 @@ from discreet.fit.hmm.request import plan
 from discreet.fit.hmm.skeleton import read_skeleton
 from discreet.fit.hmm.start import start_categorical, start_gaussian
 from discreet.fit.hmm.task import Payment
-from discreet.fit.hmm.words import tensors_of
 from discreet.models.hmm import HMM
+from discreet.models.parameters import tensors_of
 from discreet.randomness import generator
 
 if TYPE_CHECKING:

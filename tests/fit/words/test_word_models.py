@@ -326,6 +326,63 @@ def test_bad_settings_are_refused_before_a_recording_is_read(case: str) -> None:
         WordModels(**({"epsilon": PLAIN} | BAD_SETTINGS[case])).fit([Unread()] * 3, ["w0", "w1", "w2"])
 
 
+def made_up(case: str) -> tuple[list[np.ndarray], list[str], dict[str, Any]]:
+    """Recordings, words and settings of a request that is small, or strange."""
+    draw = np.random.default_rng(0)
+    points = [draw.normal(0, 0.5, (int(draw.integers(1, 9)), 2)) for _ in range(20)]
+    said = ["a"] * 10 + ["b"] * 10
+    square = {**TINY, "input": "points", "bounds": ([-1, -1], [1, 1])}
+    silence = [np.zeros(4000, dtype=np.int16)] * 4
+    plain = {"epsilon": PLAIN, "input": "points", "n_states": 3}
+    few = [draw.integers(0, 500, 10) for _ in range(20)]
+    return {
+        "one state": (points, said, square | {"n_states": 1}),
+        "more states than frames": (points, said, square | {"n_states": 12}),
+        "any step": (points, said, square | {"topology": "full", "covariance_type": "full"}),
+        "laplace": (points, said, square | {"noise": "laplace", "delta": None}),
+        "hardly any budget": (points, said, square | {"epsilon": 1e-6}),
+        "more budget than sense": (points, said, square | {"epsilon": 1e5}),
+        "one recording a word": (points[:2], ["a", "b"], square),
+        "far outside": ([np.full((4, 2), 1e300)] * 4, list("aabb"), square),
+        "all the same": ([np.ones((4, 2))] * 4, list("aabb"), plain),
+        "whole numbers": ([np.arange(8).reshape(4, 2)] * 4, list("aabb"), plain),
+        "plain, more states than frames": (points, said, plain | {"n_states": 30}),
+        "one word": (points[:1] * 3, ["a"] * 3, plain | {"n_states": 1}),
+        "silence": (silence, list("aabb"), {"epsilon": PLAIN}),
+        "silence, private": (silence, list("aabb"), TINY),
+        "many symbols": (few, said, TINY | {"input": "symbols", "n_symbols": 500, "n_states": 5}),
+    }[case]  # type: ignore[return-value]
+
+
+TINY: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "max_frames": 8, "vocabulary": ["a", "b"]}
+STRANGE = (
+    *("one state", "more states than frames", "any step", "laplace", "hardly any budget"),
+    *("more budget than sense", "one recording a word", "far outside", "all the same", "whole numbers"),
+    *("plain, more states than frames", "one word", "silence", "silence, private", "many symbols"),
+)
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_small_and_strange_requests_end_in_models_that_score(case: str) -> None:
+    recordings, said, settings = made_up(case)
+    made = WordModels(**settings).fit(recordings, said)
+    assert np.isfinite(made.scores(recordings)).all()
+    assert np.isfinite(list(map(np.sum, made.vocabulary_.tensors().values()))).all()
+
+
+def test_a_budget_too_small_for_exact_noise_on_many_words_is_refused() -> None:
+    recordings, said, settings = made_up("hardly any budget")
+    with pytest.raises(ParameterError, match="too small to be kept exactly"):
+        WordModels(**settings, person="speaker").fit(recordings, said, ["x"] * 20)
+
+
+def test_scores_need_a_word_for_each_recording() -> None:
+    rows, said = walks(2, 12, 2)
+    made = WordModels(2, epsilon=PLAIN, input="points").fit(rows, said)
+    with pytest.raises(DataError, match="one word for each"):
+        made.score(rows, said[:-1])
+
+
 def test_a_failed_fit_leaves_no_older_result() -> None:
     rows, said = walks(2, 12, 2)
     made = WordModels(2, epsilon=PLAIN, input="points").fit(rows, said)

@@ -84,6 +84,13 @@ def test_one_speaker_changes_all_words_together_by_no_more_than_was_charged(
     assert not moved[spoken:].any()
 
 
+def test_weights_that_ignore_the_other_words_would_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted mistake: what this file measures is what a wrong weight would change."""
+    wanted = models(words_per_person=2)._request()
+    monkeypatch.setattr(budget, "factors_of", lambda *_: None)
+    assert float(np.square(changes(WORDS, 1, wanted)).sum()) > 2.9 * 2
+
+
 def test_laplace_noise_bounds_the_sum_of_all_changes() -> None:
     wanted = models(words_per_person=2, noise="laplace", delta=None)._request()
     for spoken in (1, 2, 5):

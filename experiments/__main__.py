@@ -9,8 +9,8 @@ from pathlib import Path
 
 from experiments.places import OUT, data_folder
 
-REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release", "network")
-INVENTED = ("dice", "dice_utility", "dice_violation", "worlds", "asia")
+REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release", "network", "spoken")
+INVENTED = ("dice", "dice_utility", "dice_violation", "worlds", "asia", "melodies")
 NAMES = REAL + INVENTED
 
 

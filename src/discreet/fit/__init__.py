@@ -3,5 +3,6 @@
 from discreet.fit.hmm.estimator import CategoricalHMM, GaussianHMM
 from discreet.fit.mixture.estimator import GaussianMixture
 from discreet.fit.network.estimator import BayesianNetwork
+from discreet.fit.words.estimator import WordModels
 
-__all__ = ["BayesianNetwork", "CategoricalHMM", "GaussianHMM", "GaussianMixture"]
+__all__ = ["BayesianNetwork", "CategoricalHMM", "GaussianHMM", "GaussianMixture", "WordModels"]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from discreet.jobs.result import Result
     from discreet.jobs.rotation import break_rotation
     from discreet.jobs.show import Shown, show_bundle
+    from discreet.jobs.tones import make_tones
+    from discreet.jobs.vocabulary import FitWords, fit_words, recognise
 
 __all__ = [
     "Demo",
@@ -31,6 +33,7 @@ __all__ = [
     "FitMixture",
     "FitNetwork",
     "FitPlan",
+    "FitWords",
     "JobPlan",
     "Preview",
     "Released",
@@ -41,8 +44,10 @@ __all__ = [
     "fit_hmm",
     "fit_mixture",
     "fit_network",
+    "fit_words",
     "learn_map",
     "make_plan",
+    "make_tones",
     "new_budget",
     "new_party",
     "open_ledger",
@@ -52,6 +57,7 @@ __all__ = [
     "preview",
     "read_party",
     "read_plan",
+    "recognise",
     "run_demo",
     "run_release",
     "show_bundle",
@@ -90,6 +96,10 @@ _HOMES = {
     "run_release": "release",
     "Shown": "show",
     "show_bundle": "show",
+    "make_tones": "tones",
+    "FitWords": "vocabulary",
+    "fit_words": "vocabulary",
+    "recognise": "vocabulary",
 }
 
 

@@ -10,6 +10,7 @@ from discreet.jobs.mixture import order_mixture
 from discreet.jobs.network import order_network
 from discreet.jobs.order import budget_of, place_of
 from discreet.jobs.plan import FitMixture, FitNetwork
+from discreet.jobs.vocabulary import FitWords, order_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,4 +72,8 @@ def preview(plan: JobPlan) -> Preview:
 def _order(plan: JobPlan) -> Order[Any]:
     if isinstance(plan, FitNetwork):
         return order_network(plan)
-    return order_mixture(plan) if isinstance(plan, FitMixture) else order_hmm(cast("FitHMM", plan))
+    if isinstance(plan, FitMixture):
+        return order_mixture(plan)
+    if isinstance(plan, FitWords):
+        return order_words(plan)
+    return order_hmm(cast("FitHMM", plan))

@@ -18,6 +18,8 @@ from discreet.report.network import NetworkPaper
 from discreet.report.network_page import face_network
 from discreet.report.style import STYLE
 from discreet.report.tables import bought_table, fact_list
+from discreet.report.words import WordsPaper
+from discreet.report.words_page import face_words
 
 if TYPE_CHECKING:
     from discreet.report.face import Face
@@ -69,6 +71,8 @@ def _face(paper: Paper) -> Face:
         return face_mixture(paper)
     if isinstance(paper, NetworkPaper):
         return face_network(paper)
+    if isinstance(paper, WordsPaper):
+        return face_words(paper)
     assert isinstance(paper, HMMPaper)
     return face_hmm(paper)
 

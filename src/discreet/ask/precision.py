@@ -167,7 +167,7 @@ class Precision:
     @property
     def share_bits(self) -> int:
         """Bits of a share of a score before the lowest are dropped."""
-        return self.width + self.drop
+        return self._whole + self.feature_bits + self.weight_bits
 
     @property
     def drop(self) -> int:
@@ -204,7 +204,13 @@ class Precision:
     @property
     def _room(self) -> int:
         """f + g: what a share has beside the whole numbers of a word."""
-        return _MOST_SHARE - (self.width - self.fraction)
+        return _MOST_SHARE - self._whole
+
+    @property
+    def _whole(self) -> int:
+        """Bits of a share before the point: those of a word, or what weights as declared could reach."""
+        reach = self.terms * 2.0**self.ranges.heaviest + 2.0**self.ranges.constant
+        return max(self.width - self.fraction, math.ceil(math.log2(reach + 1)) + 1)
 
     @property
     def _margin(self) -> float:

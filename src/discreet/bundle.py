@@ -34,6 +34,7 @@ __all__ = [
     "WORDS",
     "Bundle",
     "check_place",
+    "front_digest",
     "load_bundle",
     "printable",
     "read_vocabulary",
@@ -63,6 +64,11 @@ class Bundle:
 def tensor_digest(tensors: Mapping[str, NDArray[np.float64]]) -> str:
     """SHA-256 of the tensors as they would be written."""
     return hashlib.sha256(_serialise(tensors)).hexdigest()
+
+
+def front_digest(vocabulary: Mapping[str, Any]) -> str:
+    """SHA-256 of what the tensors of a vocabulary leave open: its words, in their order, and its front."""
+    return hashlib.sha256(json.dumps(vocabulary, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def check_place(path: str | Path) -> Path:
@@ -165,10 +171,16 @@ def read_vocabulary(path: str | Path | Bundle) -> Vocabulary:
 
     bundle = path if isinstance(path, Bundle) else load_bundle(path, WORDS)
     try:
-        vocabulary = Vocabulary.of(bundle.tensors, bundle.description["vocabulary"])
+        plain = bundle.description["vocabulary"]
+        agrees = front_digest(plain) == bundle.receipt["front"]
+        vocabulary = Vocabulary.of(bundle.tensors, plain)
         front = Front.of(vocabulary.front)
     except (RequestError, KeyError, IndexError, TypeError, ValueError):
         raise BundleError("the vocabulary is damaged: its parts do not fit each other") from None
+    if not agrees:
+        raise BundleError(
+            "the words or the front are not those of the receipt", remedy="The folder was altered."
+        )
     if front.alphabet != vocabulary.symbols or (not front.alphabet and front.columns != vocabulary.dimension):
         raise BundleError("the front of the vocabulary makes other features than its models take")
     return vocabulary

@@ -232,5 +232,6 @@ class Front:
 
 
 def _is_number(value: object) -> bool:
-    real = isinstance(value, numbers.Real) and type(value) is not bool
-    return real and math.isfinite(value)
+    if type(value) is bool:
+        return False
+    return isinstance(value, numbers.Real) and math.isfinite(value)

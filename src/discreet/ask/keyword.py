@@ -56,7 +56,16 @@ if TYPE_CHECKING:
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
-__all__ = ["Prepared", "answer", "ask", "features_of", "jobs", "prepare_model", "verdict_of"]
+__all__ = [
+    "Prepared",
+    "answer",
+    "ask",
+    "features_of",
+    "jobs",
+    "prepare_model",
+    "ready_model",
+    "verdict_of",
+]
 
 _BLOCK = 128
 """Frames of one job of scores at most."""
@@ -391,3 +400,8 @@ def _fixed(values: NDArray[np.float64], bits: int) -> NDArray[np.int64]:
 def _power(exponent: int) -> int:
     """2**exponent, at least 1."""
     return 2 ** max(0, exponent)
+
+
+def ready_model(private: Mapping[str, Any], agreed: Mapping[str, Any]) -> Prepared:
+    """`prepare_model` for a rehearsal, where models come as plain data."""
+    return prepare_model(Model.read(private), Question.of(agreed))

@@ -243,7 +243,8 @@ class _Drawn:
         if self.offer.kind == "symbols":
             masked = ready.columns(self.offer)[None] - self._words[:, None]
             yield from end.transfers.send(reduce_words(masked, self.offer.precision.score_width))
-        for job, masks in zip(jobs(self.offer, self.batch), self._masks, strict=False):
+            return
+        for job, masks in zip(jobs(self.offer, self.batch), self._masks, strict=True):
             yield from score(ready.table(job), job, bits, ready.constants, masks)
 
 

@@ -61,9 +61,16 @@ def test_points_beyond_the_declared_range_are_put_on_its_edge():
 
 @pytest.mark.parametrize(
     "wrong",
-    [np.zeros((5, 3)), np.zeros(5), np.zeros((0, 4)), np.full((5, 4), np.nan), np.zeros((6, 4)), np.zeros((5, 4, 1))],
+    [
+        np.zeros((5, 3)),
+        np.zeros(5),
+        np.zeros((0, 4)),
+        np.full((5, 4), np.nan),
+        np.zeros((6, 4)),
+        np.zeros((5, 4, 1)),
+    ],
     ids=lambda wrong: str(wrong.shape),
-)  # fmt: skip
+)
 def test_recordings_that_are_not_as_agreed_are_refused_before_anything_is_sent(wrong):
     words = vocabulary()
     data, _ = parts(words, [recording(words, 5)])

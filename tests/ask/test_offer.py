@@ -59,13 +59,35 @@ def test_lengths_are_padded_and_put_together_by_length():
 @pytest.mark.parametrize(
     "change",
     [
-        {"count": 0}, {"count": True}, {"count": 10**9}, {"states": 65}, {"words": ("a",)}, {"words": ("a", "a", "b")},
-        {"label_bytes": 8}, {"words": (), "label_bytes": 0}, {"kind": "none"}, {"symbols": 3}, {"topology": "ring"},
-        {"method": "best"}, {"padding": 10**3}, {"longest": 10**6}, {"dimension": "3"}, {"mixtures": 2.0},
-        {"states": 64, "mixtures": 64, "count": 3, "words": (), "label_bytes": 8, "longest": 4000, "padding": 1, "kind": 7},
+        {"count": 0},
+        {"count": True},
+        {"count": 10**9},
+        {"states": 65},
+        {"words": ("a",)},
+        {"words": ("a", "a", "b")},
+        {"label_bytes": 8},
+        {"words": (), "label_bytes": 0},
+        {"kind": "none"},
+        {"symbols": 3},
+        {"topology": "ring"},
+        {"method": "best"},
+        {"padding": 10**3},
+        {"longest": 10**6},
+        {"dimension": "3"},
+        {"mixtures": 2.0},
+        {
+            "states": 64,
+            "mixtures": 64,
+            "count": 3,
+            "words": (),
+            "label_bytes": 8,
+            "longest": 4000,
+            "padding": 1,
+            "kind": 7,
+        },
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_offers_of_strangers_are_refused_if_they_make_no_sense(change):
     plain = Model.of(vocabulary()).offer.to_dict() | change
     with pytest.raises(ParameterError):

@@ -7,6 +7,7 @@ from circuits import CIRCUITS
 from family_cases import family_cases
 from joint_cases import joint_cases
 from matches import MATCHES
+from keywords import keywords
 
 from discreet.session import Plan
 
@@ -64,3 +65,4 @@ PROTOCOLS |= MATCHES
 
 PROTOCOLS |= joint_cases(Case)
 PROTOCOLS |= family_cases(Plan, Case)
+PROTOCOLS |= keywords(Case)

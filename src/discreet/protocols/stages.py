@@ -23,9 +23,14 @@ __all__ = [
     "hide",
     "last_choice",
     "last_step",
+    "mixed_score",
     "next_step",
     "number_width",
+    "paced_step",
+    "start_step",
     "step_back",
+    "widened",
+    "winner",
 ]
 
 Arcs = tuple[tuple[int, int], ...]
@@ -73,6 +78,59 @@ def next_step(semiring: Semiring, states: int, arcs: Arcs, traced: bool = False)
 
 
 @lru_cache(maxsize=32)
+def paced_step(semiring: Semiring, states: int, arcs: Arcs, narrow: int, ending: bool) -> Circuit:
+    """`next_step` for scores that are words of ``narrow`` bits with a sign.
+
+    If ``ending``, a bit ``going`` says whether the step is taken: where it is 0, all states stay what they
+    were.
+    """
+    build = Builder()
+    state = build.words("state", states, semiring.width)
+    own = build.words("own", len(arcs), semiring.width)
+    told = [widened(word, semiring.width) for word in build.words("told", states, narrow)]
+    going = build.input("going", 1) if ending else []
+    paths = [semiring.extend(build, state[i], by) for (i, _), by in zip(arcs, own, strict=True)]
+    joined = [semiring.join(build, [paths[number] for number in part]) for part in arcs_into(arcs, states)]
+    after = [semiring.extend(build, *pair) for pair in zip(joined, told, strict=True)]
+    if ending:
+        after = [choose(build, going[0], *pair) for pair in zip(after, state, strict=True)]
+    build.output_words("state", after)
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def start_step(semiring: Semiring, states: int, narrow: int) -> Circuit:
+    """start * score, for every state; scores are words of ``narrow`` bits with a sign."""
+    build = Builder()
+    own = build.words("own", states, semiring.width)
+    told = [widened(word, semiring.width) for word in build.words("told", states, narrow)]
+    build.output_words("state", [semiring.extend(build, *pair) for pair in zip(own, told, strict=True)])
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def mixed_score(semiring: Semiring, components: int) -> Circuit:
+    """(+) of the components of one score, from shares of both."""
+    build = Builder()
+    own = build.words("own", components, semiring.width)
+    told = build.words("told", components, semiring.width)
+    parts = [add(build, *pair) for pair in zip(own, told, strict=True)]
+    build.output("score", semiring.join(build, parts))
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def winner(words: int, width: int, label_bits: int) -> Circuit:
+    """The number of the largest of signed words that may have wrapped, or the label that belongs to it."""
+    build = Builder()
+    totals = build.words("totals", words, width)
+    labels = build.words("labels", words, label_bits) if label_bits else []
+    number = _best(build, words, list(enumerate(totals)))[0]
+    build.output("answer", _taken(build, number, labels) if label_bits else number)
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
 def last_step(semiring: Semiring, states: int, total: bool) -> Circuit:
     """(+) state * end for the total, or every state, less the garbler's mask."""
     build = Builder()
@@ -102,14 +160,11 @@ def last_choice(semiring: Semiring, states: int) -> Circuit:
 
 @lru_cache(maxsize=32)
 def step_back(states: int) -> Circuit:
-    """The choice of the state with a number: a tree of choices by the bits of the number."""
+    """The choice of the state with a number."""
     build = Builder()
     number = build.input("number", number_width(states))
-    level = build.words("choice", states, number_width(states))
-    for bit in number:
-        paired = [choose(build, bit, b, a) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = paired + level[len(level) & ~1 :]
-    build.output("number", level[0])
+    choices = build.words("choice", states, number_width(states))
+    build.output("number", _taken(build, number, choices))
     return build.circuit()
 
 
@@ -120,6 +175,11 @@ def hide(width: int) -> Circuit:
     number, mask = build.input("number", width), build.input("mask", width)
     build.output("answer", subtract(build, number, mask))
     return build.circuit()
+
+
+def widened(word: Word, width: int) -> Word:
+    """The same number with a sign in more bits: the sign repeats, which costs nothing."""
+    return word + [word[-1]] * (width - len(word))
 
 
 def number_width(states: int) -> int:
@@ -137,6 +197,15 @@ def _best(build: Builder, states: int, numbered: list[tuple[int, Word]]) -> tupl
         return choose(build, second, b[0], a[0]), choose(build, second, b[1], a[1])
 
     return fold(items, larger)
+
+
+def _taken(build: Builder, number: Word, words: list[Word]) -> Word:
+    """The word with a number: a tree of choices by the bits of the number."""
+    level = words
+    for bit in number:
+        paired = [choose(build, bit, b, a) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = paired + level[len(level) & ~1 :]
+    return level[0]
 
 
 def _scores(build: Builder, mine: list[Word], told: list[Word]) -> list[Word]:

@@ -116,6 +116,10 @@ class Chain:
                 draft.with_name(draft.name + suffix).unlink(missing_ok=True)
         return cls(path, clock)
 
+    def now(self) -> float:
+        """The time that a row appended now would have, in seconds."""
+        return self._clock()
+
     @contextlib.contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
         """A connection that sees one state of the file."""

@@ -12,10 +12,11 @@ from discreet.wire.channel import SILENCE, Channel
 from discreet.wire.tls import dial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from discreet.protocols.step import Steps
     from discreet.session.plan import Plan
+    from discreet.session.request import Sizes
     from discreet.wire.identity import Card, Identity
     from discreet.wire.tls import Place
 
@@ -27,7 +28,7 @@ class Wanted:
     """A question to a service: its public sizes, and the plan and role with which we would run it."""
 
     question: str
-    sizes: Mapping[str, int]
+    sizes: Sizes
     plan: Plan
     role: str
     steps: Steps[Any]

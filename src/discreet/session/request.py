@@ -3,7 +3,7 @@ offer.
 
     client -> service   request {"question": "offer"}
     service -> client   reply {"offer": ...}    public plain data, the same for all
-    client -> service   request {"question": ..., "sizes": {"name": number}, "offer": digest}
+    client -> service   request {"question": ..., "sizes": {"name": number or list}, "offer": digest}
     service -> client   reply {"accepted": ...} or {"refused": a word of the fixed list}
 
 All of it is JSON in one frame, of known shape and bounded size, checked before anything is done about it.
@@ -24,16 +24,18 @@ from discreet.protocols.step import Limit, Receive
 from discreet.session.plan import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from discreet.wire.channel import Channel
+
+    Sizes = Mapping[str, int | Sequence[int]]
 
 __all__ = ["LONGEST_OFFER", "REFUSALS", "Request", "ask", "ask_for_offer", "hear", "reply"]
 
 _LONGEST, LONGEST_OFFER = 1 << 12, 1 << 18
 """The most bytes of a request, and of an offer."""
 
-_NAME, _NUMBERS, _LARGEST = 40, 16, 1 << 40
+_NAME, _NUMBERS, _LIST, _LARGEST = 40, 16, 512, 1 << 40
 _OFFER = "offer"
 
 REFUSALS = {
@@ -55,7 +57,7 @@ class Request:
     """One request, checked: a question, its public sizes, and the digest of the offer that it is about."""
 
     question: str
-    sizes: Mapping[str, int]
+    sizes: Sizes
     offer: str
 
     @property
@@ -92,7 +94,7 @@ async def ask_for_offer(channel: Channel) -> dict[str, Any]:
     return _told(answer, "offer")
 
 
-async def ask(channel: Channel, question: str, sizes: Mapping[str, int], offer: Mapping[str, Any]) -> None:
+async def ask(channel: Channel, question: str, sizes: Sizes, offer: Mapping[str, Any]) -> None:
     """Ask a question; returns if the service has accepted it.
 
     Raises `RefusedError`.
@@ -151,6 +153,8 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
+    if isinstance(value, list) and len(value) <= _LIST:
+        return all(type(one) is int and 0 <= one <= _LARGEST for one in value)
     return type(value) is int and 0 <= value <= _LARGEST
 
 

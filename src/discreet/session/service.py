@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from collections import Counter, deque
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from discreet.session.crew import Worker
     from discreet.session.plan import Plan
     from discreet.session.receipt import Receipt
-    from discreet.session.request import Request
+    from discreet.session.request import Request, Sizes
     from discreet.wire.identity import Card, Identity
     from discreet.wire.tls import Listener, Place, TlsStream
 
@@ -128,7 +129,7 @@ class Desk(Protocol):
         """Plain data for the loader, in every worker: for example where a model lies."""
         ...
 
-    def session(self, question: str, sizes: Mapping[str, int]) -> Session:
+    def session(self, question: str, sizes: Sizes) -> Session:
         """The session that would answer a question of these public sizes.
 
         Raises `RequestError` if they are not offered; looks at public data only.
@@ -150,13 +151,13 @@ class Note:
     client: str
     phase: str
     outcome: str
-    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    sizes: Sizes = field(default_factory=dict[str, Any])
     seconds: float = 0.0
     bytes: int = 0
 
     def words(self) -> str:
         """The line."""
-        sizes = "".join(f" {name} {size}" for name, size in self.sizes.items())
+        sizes = "".join(f" {name} {_shown(size)}" for name, size in self.sizes.items())
         moved = f", {self.bytes} bytes" if self.bytes else ""
         return f"{self.client}: {self.phase}{sizes}: {self.outcome}, {self.seconds:.2f} s{moved}"
 
@@ -214,6 +215,17 @@ class Service:
                 await listener.close()
             await self._end(grace)
             self.crew.stop()
+
+    def run(self, place: Place, *, ready: Callable[[Place], None] | None = None, grace: float = 30.0) -> None:
+        """`serve` until SIGINT or SIGTERM; a second signal does not wait for running sessions."""
+
+        async def watched() -> None:
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, self.stop)
+            await self.serve(place, ready=ready, grace=grace)
+
+        asyncio.run(watched())
 
     def stop(self) -> None:
         """Take no more requests, and end when those at work are answered. A second call ends these too."""
@@ -404,7 +416,7 @@ class _Visit:
     began: float
     phase: str = "offer"
     outcome: str = "left"
-    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    sizes: Sizes = field(default_factory=dict[str, Any])
     working: bool = False
 
     def note(self, moved: int) -> Note:
@@ -427,6 +439,14 @@ class _Rate:
             return False
         times.append(now)
         return True
+
+
+def _shown(size: Any) -> str:
+    """A size, or the first of many."""
+    if isinstance(size, int):
+        return str(size)
+    listed = " ".join(map(str, size[:4]))
+    return listed if len(size) <= 4 else f"{listed} and {len(size) - 4} more"
 
 
 def _refusal(word: str) -> RefusedError:

@@ -252,8 +252,8 @@ def _offered(plain: Mapping[str, Any]) -> tuple[Offer, int]:
 def _features(recordings: Any, offer: Offer, prepared: bool) -> list[NDArray[Any]]:
     from discreet.speech.front import Front
 
-    given = recordings(offer) if callable(recordings) else recordings
-    several = list(given) if isinstance(given, list | tuple) else [given]
+    given: Any = recordings(offer) if callable(recordings) else recordings
+    several: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
     if prepared or not offer.front:
         return several
     front = Front.of(offer.front)

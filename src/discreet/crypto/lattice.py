@@ -125,9 +125,7 @@ class PublicKey:
         pair = np.stack([seeds.reshape(shape), _unpacked(ring, cipher.low, cipher.high)], axis=1)
         outputs = table.values.shape[2]
         parts = [
-            self._part(
-                pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some]
-            )
+            self._part(pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some])
             for some in (slice(at, at + _GROUP) for at in range(0, outputs, _GROUP))
         ]
         masks, bodies, shares = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))

@@ -25,8 +25,10 @@ from discreet.ask.rehearsal import Answer, vocabulary_of
 from discreet.errors import DiscreetError, ParameterError, ProtocolError
 from discreet.randomness import secure
 from discreet.session.client import Wanted, visit
+from discreet.session.desk import Session
+from discreet.session.limits import Limits
 from discreet.session.request import LONGEST_OFFER
-from discreet.session.service import Limits, Service, Session
+from discreet.session.service import Service
 
 if TYPE_CHECKING:
     import os
@@ -66,7 +68,7 @@ _FIXED, _A_ROW = 512 << 20, 1 << 20
 
 
 class KeywordDesk:
-    """What a service of keywords is about; see `discreet.session.service.Desk`."""
+    """What a service of keywords is about; see `discreet.session.desk.Desk`."""
 
     load = "discreet.ask.serving:load_model"
 

@@ -12,7 +12,7 @@ from discreet.ask.serving import LONGEST, PADDING, TOGETHER, answers_of, ask, se
 from discreet.bundle import read_vocabulary
 from discreet.errors import ParameterError
 from discreet.jobs.recordings import find_audio
-from discreet.session.service import Limits
+from discreet.session.limits import Limits
 from discreet.speech import read_sound
 from discreet.speech.front import Front
 from discreet.wire.identity import Home, default_home

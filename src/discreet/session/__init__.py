@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.session.client import Wanted, visit
+    from discreet.session.desk import Desk, Session
+    from discreet.session.limits import Limits
     from discreet.session.meeting import Outcome, run, take_part
     from discreet.session.plan import Plan
     from discreet.session.receipt import Receipt
     from discreet.session.rehearsal import Part, rehearse
-    from discreet.session.service import Limits, Service, Session
+    from discreet.session.service import Service
 
 __all__ = [
+    "Desk",
     "Limits",
     "Outcome",
     "Part",
@@ -40,9 +43,10 @@ _PLACES = {
     "Outcome": "meeting",
     "run": "meeting",
     "take_part": "meeting",
-    "Limits": "service",
+    "Desk": "desk",
+    "Limits": "limits",
     "Service": "service",
-    "Session": "service",
+    "Session": "desk",
     "Wanted": "client",
     "visit": "client",
 }

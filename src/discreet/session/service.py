@@ -17,13 +17,12 @@ and outcome, never a private value.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import time
-from collections import Counter, deque
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import (
     BudgetError,
@@ -38,110 +37,28 @@ from discreet.errors import (
 )
 from discreet.session import request
 from discreet.session.crew import Crew, Errand
+from discreet.session.limits import Limits, Rate
 from discreet.session.meeting import run
 from discreet.session.plan import digest
 from discreet.wire.channel import Channel
 from discreet.wire.tls import listen
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from discreet.session.crew import Worker
-    from discreet.session.plan import Plan
+    from discreet.session.desk import Desk, Session
     from discreet.session.receipt import Receipt
     from discreet.session.request import Request, Sizes
     from discreet.wire.identity import Card, Identity
     from discreet.wire.tls import Listener, Place, TlsStream
 
-__all__ = ["Desk", "Limits", "Note", "Service", "Session"]
+__all__ = ["Note", "Service"]
 
 _OFFERS = 8
 """How often a client may ask for the offer before it asks its question, on one connection."""
 
-_WINDOW = 60.0
 _FAREWELL = 2.0
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a service gives at most; times in seconds, memory in bytes.
-
-    ``workers``: sessions at once, by default one for each processor; ``share``: of one client at once, by
-    default all but one, so that one client that stalls does not stop the others. ``waiting``: clients who
-    wait for a worker, each ``patience`` long. ``connections``: open at once in all, ``each`` of one client.
-    ``rate``: requests of one client in a minute. ``silence``: for each message of a client; ``whole``: for
-    a session. ``memory``: of one session in its worker. ``queued``: bytes waiting for a client that talks
-    and does not read.
-    """
-
-    workers: int = 0
-    share: int = 0
-    waiting: int = 16
-    patience: float = 30.0
-    connections: int = 64
-    each: int = 8
-    rate: int = 120
-    silence: float = 20.0
-    whole: float = 300.0
-    memory: int = 1 << 31
-    queued: int = 1 << 26
-
-    def __post_init__(self) -> None:
-        if self.workers == 0:
-            object.__setattr__(self, "workers", os.cpu_count() or 1)
-        if self.share == 0:
-            object.__setattr__(self, "share", max(1, self.workers - 1))
-        wrong = [name for name, value in vars(self).items() if not value > 0 and name != "waiting"]
-        if wrong or self.waiting < 0:
-            raise ParameterError("a limit must be positive", got=wrong or self.waiting, wanted="> 0")
-
-
-@dataclass(frozen=True)
-class Session:
-    """What becomes of an accepted request: the plan, the role that is computed for it, and what it takes.
-
-    ``answers`` is how many answers the client will have had; ``memory`` what the role needs beyond what the
-    worker holds already, in bytes.
-    """
-
-    plan: Plan
-    role: str
-    function: str
-    answers: int
-    memory: int
-
-
-class Desk(Protocol):
-    """What a service is about: a public offer, a private input, and how requests become sessions."""
-
-    @property
-    def offer(self) -> Mapping[str, Any]:
-        """Public plain data, the same for all clients."""
-        ...
-
-    @property
-    def load(self) -> str:
-        """The loader (``package.module:function``) that makes of `private` what roles take."""
-        ...
-
-    @property
-    def private(self) -> Any:
-        """Plain data for the loader, in every worker: for example where a model lies."""
-        ...
-
-    def session(self, question: str, sizes: Sizes) -> Session:
-        """The session that would answer a question of these public sizes.
-
-        Raises `RequestError` if they are not offered; looks at public data only.
-        """
-        ...
-
-    def charge(self, client: Card, session: Session) -> None:
-        """Record durably that this client will have had these answers, in a thread, before the role starts.
-
-        Raises `BudgetError` if it has had enough.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -191,7 +108,7 @@ class Service:
         self._cards = {card.fingerprint: card for card in clients}
         self._keep = keep or _nothing
         self._tell = tell or _nothing
-        self._rate = _Rate(self.limits.rate)
+        self._rate = Rate(self.limits.rate)
         self._open: Counter[str] = Counter()
         self._guests: dict[asyncio.Task[None], _Visit] = {}
         self._turns: dict[str, asyncio.Semaphore] = {}
@@ -260,7 +177,7 @@ class Service:
         full = len(self._guests) >= self.limits.connections
         if full or self._open[fingerprint] >= self.limits.each:
             stream.cut()
-            self._tell(Note(card.name, "connection", "too many are open"))
+            self._say(Note(card.name, "connection", "too many are open"))
             return
         self._open[fingerprint] += 1
         visit = _Visit(card, time.monotonic())
@@ -297,7 +214,7 @@ class Service:
                 await channel.close()
             stream.cut()
             whole = channel.meter.total()
-            self._tell(visit.note(whole.sent + whole.received))
+            self._say(visit.note(whole.sent + whole.received))
 
     async def _converse(self, card: Card, channel: Channel, visit: _Visit) -> None:
         """Offers, then one question."""
@@ -340,7 +257,10 @@ class Service:
             await self._refuse(channel, str(error.got))
             raise
         visit.outcome = "answered"
-        await asyncio.to_thread(self._keep, card, outcome.receipt)
+        try:
+            await asyncio.to_thread(self._keep, card, outcome.receipt)
+        except OSError:
+            visit.outcome = "answered, but its receipt could not be kept"
 
     def _session(self, asked: Request) -> Session:
         if self._stopping.is_set():
@@ -388,8 +308,13 @@ class Service:
         except BudgetError:
             raise _refusal("limit") from None
         except DiscreetError as error:
-            self._tell(Note(card.name, visit.phase, f"cannot be charged, {error.what}"))
+            self._say(Note(card.name, visit.phase, f"cannot be charged, {error.what}"))
             raise _refusal("failed") from None
+
+    def _say(self, note: Note) -> None:
+        """A line of the log; a log that cannot be written does not end the service."""
+        with suppress(Exception):
+            self._tell(note)
 
     async def _refuse(self, channel: Channel, word: str) -> None:
         with suppress(PartyError):
@@ -422,23 +347,6 @@ class _Visit:
     def note(self, moved: int) -> Note:
         seconds = time.monotonic() - self.began
         return Note(self.card.name, self.phase, self.outcome, self.sizes, seconds, moved)
-
-
-class _Rate:
-    """How often somebody came in the last minute; it remembers no more than it needs."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._times: dict[str, deque[float]] = {}
-
-    def allows(self, who: str, now: float) -> bool:
-        times = self._times.setdefault(who, deque())
-        while times and times[0] <= now - _WINDOW:
-            times.popleft()
-        if len(times) >= self._most:
-            return False
-        times.append(now)
-        return True
 
 
 def _shown(size: Any) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.wire.identity import Card, Identity
     from discreet.wire.tls import Place
 
-__all__ = ["Wanted", "visit"]
+__all__ = ["Wanted", "attend", "visit"]
 
 
 @dataclass(frozen=True)
@@ -48,29 +48,41 @@ def visit(
     """Ask a service one question: see its offer, ask, run our role.
 
     ``prepare`` gets the offer, which a stranger wrote, and checks it. **Reveals** to the service the question
-    and its sizes before it has accepted them.
+    and its sizes before it has accepted them. Raises `RefusedError`, and what `discreet.session.run` raises.
     """
 
     async def go() -> Outcome:
         channel = Channel(await dial(me, card, place, wait=wait), silence=silence)
-        try:
-            offer = await request.ask_for_offer(channel)
-            wanted = prepare(offer)
-            try:
-                await request.ask(channel, wanted.question, wanted.sizes, offer)
-                (host,) = set(wanted.plan.learns) - {wanted.role}
-                return await run(
-                    wanted.plan,
-                    wanted.role,
-                    wanted.steps,
-                    {host: channel},
-                    fingerprint=me.fingerprint,
-                    whole=whole,
-                    record=record,
-                )
-            finally:
-                wanted.steps.close()
-        finally:
-            await channel.close()
+        return await attend(channel, prepare, me.fingerprint, whole=whole, record=record)
 
     return asyncio.run(go())
+
+
+async def attend(
+    channel: Channel,
+    prepare: Callable[[dict[str, Any]], Wanted],
+    fingerprint: str,
+    *,
+    whole: float = WHOLE,
+    record: bool = False,
+) -> Outcome:
+    """The same over a channel that is there; it is closed at the end."""
+    try:
+        offer = await request.ask_for_offer(channel)
+        wanted = prepare(offer)
+        try:
+            await request.ask(channel, wanted.question, wanted.sizes, offer)
+            (host,) = set(wanted.plan.learns) - {wanted.role}
+            return await run(
+                wanted.plan,
+                wanted.role,
+                wanted.steps,
+                {host: channel},
+                fingerprint=fingerprint,
+                whole=whole,
+                record=record,
+            )
+        finally:
+            wanted.steps.close()
+    finally:
+        await channel.close()

@@ -74,7 +74,12 @@ class Worker:
                 start_new_session=True,  # an interruption at the terminal is for the service to handle
             )
         ours.setblocking(False)
-        _, stream = await asyncio.get_running_loop().create_unix_connection(TlsStream, sock=ours)
+        try:
+            _, stream = await asyncio.get_running_loop().create_unix_connection(TlsStream, sock=ours)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
         worker = Worker(process, Channel(stream, silence=_LONGEST))
         try:
             async with asyncio.timeout(_START):
@@ -196,7 +201,7 @@ class Crew:
         started = await asyncio.gather(*(self._hire() for _ in range(self._count)), return_exceptions=True)
         failed = [one for one in started if isinstance(one, BaseException)]
         if failed:
-            self.stop()
+            await self.stop()
             raise failed[0]
 
     @asynccontextmanager
@@ -215,10 +220,12 @@ class Crew:
             else:
                 self._replace(worker)
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """End all workers."""
-        for task in self._hired:
+        hired = list(self._hired)
+        for task in hired:
             task.cancel()
+        await asyncio.gather(*hired, return_exceptions=True)
         for worker in self._all:
             worker.kill()
         self._all.clear()

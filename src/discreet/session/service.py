@@ -131,7 +131,7 @@ class Service:
             if listener is not None:
                 await listener.close()
             await self._end(grace)
-            self.crew.stop()
+            await self.crew.stop()
 
     def run(self, place: Place, *, ready: Callable[[Place], None] | None = None, grace: float = 30.0) -> None:
         """`serve` until SIGINT or SIGTERM; a second signal does not wait for running sessions."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LONGEST",
     "PADDING",
+    "QUESTION",
     "TOGETHER",
     "KeywordDesk",
     "answers_of",
@@ -53,6 +54,7 @@ __all__ = [
     "identifier_of",
     "load_model",
     "memory",
+    "offered",
     "open_desk",
     "question_of",
     "serve",
@@ -197,7 +199,7 @@ def ask(
     seen: list[tuple[Question, list[int]]] = []
 
     def want(plain: dict[str, Any]) -> Wanted:
-        offer, together = _offered(plain)
+        offer, together = offered(plain)
         features = _features(recordings, offer, prepared)
         if len(features) > together:
             raise ParameterError(
@@ -234,7 +236,7 @@ def identifier_of(vocabulary: Any) -> str:
     return tensor_digest(vocabulary.tensors())
 
 
-def _offered(plain: Mapping[str, Any]) -> tuple[Offer, int]:
+def offered(plain: Mapping[str, Any]) -> tuple[Offer, int]:
     """The offer that a service showed, checked; what is in it was written by a stranger."""
     try:
         if plain["version"] != VERSION or QUESTION not in plain["questions"]:

@@ -36,9 +36,10 @@ import numpy as np
 from discreet.ask.model import Model, trellis_of
 from discreet.ask.offer import Batch, Offer, Question
 from discreet.crypto.block import derive
+from discreet.crypto.garble import block_sizes
 from discreet.crypto.layout import Matrix
 from discreet.errors import ParameterError
-from discreet.protocols.ahead import Early, Late, open_early, open_late
+from discreet.protocols.ahead import open_early, open_late
 from discreet.protocols.garbled import Evaluating, Garbling, open_evaluating, open_garbling
 from discreet.protocols.opening import random_words, reduce_words
 from discreet.protocols.scores import Asking, Masks, Scores, prepared, score
@@ -56,13 +57,17 @@ if TYPE_CHECKING:
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
+    Recordings = Sequence[NDArray[Any]] | Callable[[], Sequence[NDArray[Any]]]
+
 __all__ = [
     "Prepared",
     "answer",
     "ask",
+    "compile_question",
     "features_of",
     "jobs",
     "prepare_model",
+    "ready_data",
     "ready_model",
     "verdict_of",
 ]
@@ -109,16 +114,27 @@ class Prepared:
     def columns(self, offer: Offer) -> NDArray[np.uint64]:
         """Log probabilities of symbols as words, (symbols, columns)."""
         fixed = _fixed(self.model.weights, offer.precision.fraction)
-        return reduce_words(fixed.view(np.uint64), offer.precision.width)
+        return reduce_words(fixed.view(np.uint64), offer.precision.score_width)
 
 
 def prepare_model(model: Model, question: Question | None = None) -> Prepared:
     """Do now what does not depend on who asks; with a question, also transform the weights for its sizes."""
     ready = Prepared(model)
-    if question is not None and model.offer.kind != "symbols":
-        for batch in question.batches:
-            ready.table(next(jobs(question.offer, batch)))
+    if question is not None:
+        compile_question(question)
+        if model.offer.kind != "symbols":
+            for batch in question.batches:
+                ready.table(next(jobs(question.offer, batch)))
     return ready
+
+
+def compile_question(question: Question) -> None:
+    """Build circuits and tables of the lattice, which depend on nothing but the question; kept for later."""
+    for batch in question.batches:
+        for circuit, instances in verdict_of(question.offer, batch).runs():
+            block_sizes(circuit, instances)
+        if question.offer.kind != "symbols":
+            _ = next(jobs(question.offer, batch)).setting.opening
 
 
 def answer(
@@ -143,11 +159,7 @@ def answer(
     return words or None
 
 
-def ask(
-    private: Sequence[NDArray[Any]] | Callable[[], Sequence[NDArray[Any]]],
-    agreed: Mapping[str, Any],
-    bits: Bits,
-) -> Steps[list[str] | None]:
+def ask(private: Recordings, agreed: Mapping[str, Any], bits: Bits) -> Steps[list[str] | None]:
     """The role "data"; ``private`` are features, (frames, dimension) or symbols (frames,), one a recording.
 
     They come in the order of `Offer.order`. Instead, a function may be given that is called when they are
@@ -157,7 +169,7 @@ def ask(
     question = Question.of(agreed)
     if question.ahead:
         return (yield from _ask_ahead(private, question, bits))
-    groups = _grouped(private() if callable(private) else private, question)
+    groups = _grouped(private, question)
     end = yield from open_evaluating(_context(question), bits)
     words: list[str] = []
     for batch, recordings in zip(question.batches, groups, strict=True):
@@ -185,14 +197,14 @@ def _answer_ahead(ready: Prepared, question: Question, bits: Bits) -> Steps[list
     return words or None
 
 
-def _ask_ahead(private: Any, question: Question, bits: Bits) -> Steps[list[str] | None]:
+def _ask_ahead(private: Recordings, question: Question, bits: Bits) -> Steps[list[str] | None]:
     offer = question.offer
     end = yield from under("ahead", open_late(_context(question), _told(question), bits))
     plans = [verdict_of(offer, batch) for batch in question.batches]
     for plan in plans:
         for circuit, instances in plan.runs():
             yield from under("ahead", end.fetch(circuit, instances))
-    groups = _grouped(private() if callable(private) else private, question)
+    groups = _grouped(private, question)
     shares: list[NDArray[np.uint64]] = []
     for batch, recordings in zip(question.batches, groups, strict=True):
         shares.append((yield from _ask(offer, batch, recordings, end, bits)))
@@ -210,13 +222,15 @@ def _ask_ahead(private: Any, question: Question, bits: Bits) -> Steps[list[str] 
 
 
 class _Drawn:
-    """The masks of one batch, drawn before it is asked about, and the owner's share that follows from them."""
+    """The masks of one batch, drawn before it is asked about, and the share that follows from them."""
 
     def __init__(self, ready: Prepared, offer: Offer, batch: Batch, bits: Bits) -> None:
         self.ready, self.offer, self.batch = ready, offer, batch
         self._masks: list[Masks] = []
         if offer.kind == "symbols":
-            self._words = random_words(bits, offer.precision.width, (batch.rows, ready.model.weights.shape[1]))
+            self._words = random_words(
+                bits, offer.precision.score_width, (batch.rows, ready.model.weights.shape[1])
+            )
             self.share = _laid(self._words, offer, batch)
         else:
             self._masks = [Masks.draw(job, bits) for job in jobs(offer, batch)]
@@ -228,12 +242,14 @@ class _Drawn:
         ready = self.ready
         if self.offer.kind == "symbols":
             masked = ready.columns(self.offer)[None] - self._words[:, None]
-            yield from end.transfers.send(reduce_words(masked, self.offer.precision.width))
+            yield from end.transfers.send(reduce_words(masked, self.offer.precision.score_width))
         for job, masks in zip(jobs(self.offer, self.batch), self._masks, strict=False):
             yield from score(ready.table(job), job, bits, ready.constants, masks)
 
 
-def _score(ready: Prepared, offer: Offer, batch: Batch, end: Garbling, bits: Bits) -> Steps[NDArray[np.uint64]]:
+def _score(
+    ready: Prepared, offer: Offer, batch: Batch, end: Garbling, bits: Bits
+) -> Steps[NDArray[np.uint64]]:
     """The owner's shares of all scores of a batch."""
     drawn = _Drawn(ready, offer, batch, bits)
     yield from drawn.score(end, bits)
@@ -263,7 +279,7 @@ def _ask(
 
 
 def features_of(points: NDArray[np.float64], offer: Offer) -> NDArray[np.int64]:
-    """Quadratic features on the grid, (frames, terms); points outside the declared range are put on its edge."""
+    """Quadratic features on the grid, (frames, terms); points beyond the declared range go on its edge."""
     inside = np.clip(points, -1.0, 1.0)
     if offer.kind == "diag":
         squares = inside**2
@@ -283,6 +299,7 @@ def jobs(offer: Offer, batch: Batch) -> Iterator[Scores]:
         heaviest=_power(ranges.heaviest + wide.weight_bits),
         share_bits=wide.share_bits,
         constant=_power(ranges.constant + wide.feature_bits + wide.weight_bits),
+        total=_power(ranges.total + wide.weight_bits) + wide.terms,
     )
     for _ in range(0, batch.rows, size):
         yield job
@@ -291,18 +308,19 @@ def jobs(offer: Offer, batch: Batch) -> Iterator[Scores]:
 def verdict_of(offer: Offer, batch: Batch) -> Verdict:
     """The plan of the garbled part of a batch."""
     trellis = trellis_of(offer, batch.frames)
-    return Verdict(trellis, batch.recordings, offer.mixtures, batch.least, 8 * offer.label_bytes)
+    width = offer.precision.score_width
+    return Verdict(trellis, width, batch.recordings, offer.mixtures, batch.least, 8 * offer.label_bytes)
 
 
 def _judge(
     ready: Prepared, offer: Offer, batch: Batch, share: NDArray[np.uint64], end: Garbling
 ) -> Steps[Blocks]:
-    return (yield from judge(verdict_of(offer, batch), ready.model.chains, share, end, ready.model.label_bits))
+    return (
+        yield from judge(verdict_of(offer, batch), ready.model.chains, share, end, ready.model.label_bits)
+    )
 
 
-def _tell(
-    model: Model, question: Question, batch: Batch, out: Blocks, end: Garbling
-) -> Steps[list[str]]:
+def _tell(model: Model, question: Question, batch: Batch, out: Blocks, end: Garbling) -> Steps[list[str]]:
     """Open the words of a batch; those that the owner of the models learns."""
     if question.opened != "model":
         yield from end.tell(out)
@@ -339,15 +357,23 @@ def _context(question: Question) -> bytes:
     return derive(b"discreet/1/keyword", digest(question.to_dict()).encode())
 
 
-def _grouped(recordings: Sequence[NDArray[Any]], question: Question) -> list[list[NDArray[Any]]]:
+def _grouped(private: Recordings, question: Question) -> list[list[NDArray[Any]]]:
     """Recordings by batch; refused, without saying what is in them, if they are not as agreed."""
+    recordings = private() if callable(private) else private
     if len(recordings) != question.recordings:
-        raise ParameterError("other recordings are asked about than agreed", got=len(recordings), wanted=str(question.recordings))
+        raise ParameterError(
+            "other recordings are asked about than agreed",
+            got=len(recordings),
+            wanted=str(question.recordings),
+        )
     checked, groups = iter([_checked(one, question.offer) for one in recordings]), []
     for batch in question.batches:
         groups.append([next(checked) for _ in range(batch.recordings)])
         if not all(batch.least <= len(one) <= batch.frames for one in groups[-1]):
-            raise ParameterError("a recording is longer or shorter than agreed", wanted=f"{batch.least} to {batch.frames} frames")
+            raise ParameterError(
+                "a recording is longer or shorter than agreed",
+                wanted=f"{batch.least} to {batch.frames} frames",
+            )
     return cast("list[list[NDArray[Any]]]", groups)
 
 
@@ -357,10 +383,14 @@ def _checked(recording: NDArray[Any], offer: Offer) -> NDArray[Any]:
         rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
         fits = rows.ndim == 1 and np.issubdtype(rows.dtype, np.integer) and len(rows)
         if not fits or rows.min() < 0 or rows.max() >= offer.symbols:
-            raise ParameterError("these are no symbols of the offer", wanted=f"whole numbers from 0 to {offer.symbols - 1}")
+            raise ParameterError(
+                "these are no symbols of the offer", wanted=f"whole numbers from 0 to {offer.symbols - 1}"
+            )
         return rows.astype(np.int64)
     if rows.ndim != 2 or rows.shape[1] != offer.dimension or not len(rows):
-        raise ParameterError("the features do not fit the offer", got=rows.shape, wanted=f"(frames, {offer.dimension})")
+        raise ParameterError(
+            "the features do not fit the offer", got=rows.shape, wanted=f"(frames, {offer.dimension})"
+        )
     if not np.isfinite(rows).all():
         raise ParameterError("the features are not finite numbers")
     return rows.astype(np.float64)
@@ -384,7 +414,7 @@ def _block(batch: Batch) -> int:
 
 def _dropped(shares: NDArray[np.uint64], offer: Offer) -> NDArray[np.uint64]:
     """Shares on the grid of the recursion."""
-    return reduce_words(shares >> np.uint64(offer.precision.drop), offer.precision.width)
+    return reduce_words(shares >> np.uint64(offer.precision.drop), offer.precision.score_width)
 
 
 def _laid(words: NDArray[np.uint64], offer: Offer, batch: Batch) -> NDArray[np.uint64]:
@@ -405,3 +435,9 @@ def _power(exponent: int) -> int:
 def ready_model(private: Mapping[str, Any], agreed: Mapping[str, Any]) -> Prepared:
     """`prepare_model` for a rehearsal, where models come as plain data."""
     return prepare_model(Model.read(private), Question.of(agreed))
+
+
+def ready_data(private: Any, agreed: Mapping[str, Any]) -> Any:
+    """What the owner of recordings may do before it meets the other: `compile_question`."""
+    compile_question(Question.of(agreed))
+    return private

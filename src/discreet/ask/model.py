@@ -146,7 +146,11 @@ class Model:
         arrays = {"weights": self.weights, "constants": self.constants}
         chains = {"start": self.start, "transitions": self.transitions}
         return {
-            "offer": self.offer.to_dict(), "names": list(self.names), "salt": self.salt, **arrays, **chains
+            "offer": self.offer.to_dict(),
+            "names": list(self.names),
+            "salt": self.salt,
+            **arrays,
+            **chains,
         }
 
     @staticmethod
@@ -241,7 +245,10 @@ def _symbols(emission: Categorical, longest: int, least: float) -> _Forms:
 
 def _blend(emission: Blend) -> _Forms:
     """Components with their weights; one of weight zero is replaced by half of the heaviest."""
-    weights, components = emission.weights.copy(), np.arange(emission.weights.size).reshape(emission.weights.shape)
+    weights, components = (
+        emission.weights.copy(),
+        np.arange(emission.weights.size).reshape(emission.weights.shape),
+    )
     for state, line in enumerate(weights):
         best = int(line.argmax())
         absent = np.flatnonzero(line == 0)

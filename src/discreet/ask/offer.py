@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from discreet.ask.precision import Kind, Precision, Ranges
 from discreet.errors import ParameterError
+from discreet.models.vocabulary import check_words
 from discreet.session.plan import Plan, digest
 
 if TYPE_CHECKING:
@@ -33,8 +34,19 @@ Learner = Literal["data", "model", "both"]
 """Who learns the word: the owner of the recording, of the models, or both."""
 
 PROTOCOL, VERSION = "keyword", 1
-_MOST_WORDS, _MOST_STATES, _MOST_FRAMES, _MOST_BATCHES = 1000, 64, 4000, 1000
+_MOST_BATCHES, _MOST_COLUMNS = 1000, 2**14
 _MOST_LANES = 4096
+_SIZES = {
+    "count": (1, 1000),
+    "label_bytes": (0, 400),
+    "dimension": (1, 256),
+    "symbols": (0, 2**16),
+    "states": (1, 64),
+    "mixtures": (1, 64),
+    "longest": (1, 4000),
+    "padding": (1, 4000),
+}
+"""The smallest and largest of each size."""
 
 
 @dataclass(frozen=True)
@@ -64,25 +76,38 @@ class Offer:
     model: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", tuple(self.words))
+        for name, (least, most) in _SIZES.items():
+            size = getattr(self, name)
+            if type(size) is not int or not least <= size <= most:
+                raise ParameterError(f"the {name} of an offer is none", got=size, wanted=f"{least} to {most}")
+        if self.words:
+            check_words(self.words)
         if self.words and len(self.words) != self.count:
-            raise ParameterError("an offer has a word for every model", got=len(self.words), wanted=str(self.count))
-        sizes = {"count": _MOST_WORDS, "states": _MOST_STATES, "mixtures": _MOST_STATES, "longest": _MOST_FRAMES}
-        for name, most in sizes.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise ParameterError(f"the offer's {name} is out of range", got=getattr(self, name), wanted=f"1 to {most}")
-        if (self.symbols > 0) != (self.kind == "symbols") or not 0 <= self.label_bytes <= 400:
+            raise ParameterError(
+                "an offer has a word for every model", got=len(self.words), wanted=f"{self.count}"
+            )
+        if bool(self.words) == bool(self.label_bytes):
+            raise ParameterError("an offer either shows its words, or has room for one")
+        if self.kind not in get_args(Kind) or (self.symbols > 0) != (self.kind == "symbols"):
             raise ParameterError("an offer has either symbols or points", got=(self.kind, self.symbols))
         if self.topology not in get_args(Topology) or self.method not in get_args(Method):
             raise ParameterError("no such topology or method", got=(self.topology, self.method))
-        if not 1 <= self.padding <= self.longest:
-            raise ParameterError("lengths cannot be padded so", got=self.padding, wanted=f"1 to {self.longest}")
+        if self.padding > self.longest or self.columns > _MOST_COLUMNS:
+            raise ParameterError(
+                "an offer has too much padding or too many states in all", got=(self.padding, self.columns)
+            )
         _ = self.precision
+
+    @property
+    def columns(self) -> int:
+        """Scores of a frame: one for every component of every state of every word."""
+        return self.count * self.states * self.mixtures
 
     @cached_property
     def precision(self) -> Precision:
         """Widths that hold for every question of at most ``longest`` frames."""
-        sizes = (self.kind, self.dimension, self.states, self.mixtures, self.longest)
+        inward = min(2, self.states) if self.topology == "left-right" else self.states
+        sizes = (self.kind, self.dimension, self.states, self.mixtures, self.longest, inward)
         return Precision(*sizes, self.ranges, maximum=self.method == "viterbi")
 
     @property
@@ -127,19 +152,22 @@ class Offer:
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return plain | {
-            "words": list(self.words), "ranges": self.ranges.to_dict(), "front": dict(self.front)
-        }
+        return plain | {"words": list(self.words), "ranges": self.ranges.to_dict(), "front": dict(self.front)}
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Offer:
-        """From plain data, checked."""
-        return Offer(**{**plain, "ranges": Ranges.of(plain["ranges"]), "words": tuple(plain["words"])})
+        """From plain data, which may come from strangers: checked."""
+        try:
+            ranges, words = Ranges.of(plain["ranges"]), tuple(plain["words"])
+            rest: dict[str, Any] = {**plain, "ranges": ranges, "words": words, "front": dict(plain["front"])}
+            return Offer(**rest)
+        except (TypeError, KeyError, AttributeError):
+            raise ParameterError("this is not an offer", wanted="what `Offer.to_dict` wrote") from None
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Recordings that are answered together: how many, of how many frames, of which so many are surely real."""
+    """Recordings answered together: how many, of how many frames each, of which so many are surely real."""
 
     recordings: int
     frames: int
@@ -169,16 +197,20 @@ class Question:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.batches) <= _MOST_BATCHES:
-            raise ParameterError("a question is about recordings", got=len(self.batches), wanted="1 to 1000 batches")
+            raise ParameterError(
+                "a question is about recordings", got=len(self.batches), wanted="1 to 1000 batches"
+            )
         for batch in self.batches:
             if batch.frames > self.offer.longest or batch.recordings * self.offer.count > _MOST_LANES:
                 raise ParameterError(
                     "a batch is longer or larger than what is offered",
                     got=(batch.recordings, batch.frames),
-                    wanted=f"at most {_MOST_LANES // self.offer.count} recordings of {self.offer.longest} frames",
+                    wanted=f"at most {_MOST_LANES // self.offer.count} of {self.offer.longest} frames",
                 )
         if self.opened not in get_args(Learner):
-            raise ParameterError("nobody of that name may learn the word", got=self.opened, wanted="data, model or both")
+            raise ParameterError(
+                "nobody of that name may learn the word", got=self.opened, wanted="data, model or both"
+            )
 
     @property
     def recordings(self) -> int:
@@ -187,7 +219,7 @@ class Question:
 
     @property
     def plan(self) -> Plan:
-        """What both parties hash and agree to before anything private is touched; roles "data" and "model"."""
+        """What both hash and agree to before anything private is touched; roles are "data" and "model"."""
         what = "the word of each recording" if self.recordings > 1 else "the word"
         learns = {
             "data": what if self.opened != "model" else "nothing",

@@ -1,4 +1,4 @@
-"""Widths of all integers of a question, from public ranges alone; why nothing overflows, and how far it is off.
+"""Widths of all integers of a question, from public ranges alone: nothing overflows, and the error is known.
 
 Features u have coordinates in [-1, 1] (`discreet.speech.front`). The score of a component is a linear form
 
@@ -9,27 +9,31 @@ the box, however unlike speech it is. They are all that the widths reveal of the
 
 **On the grid.** z is rounded to multiples of 2**-f, w to multiples of 2**-g, the constant to 2**-(f+g). The
 products are exact modulo 2**share_bits. Both parties then drop the lowest ``drop`` = f + g - fraction bits of
-their shares: what is left are shares modulo 2**width of the score in units of 2**-fraction, rounded down, or
-one unit less.
+their shares: what is left are shares modulo 2**score_width of the score in units of 2**-fraction, rounded
+down, or one unit less.
 
-**No overflow.** With T frames, N states, scores in [-low, high], and log starts and transitions of at least
--least, every possible path of any length t <= T is worth between -(t low + (t + 1) least) and t high, and a
-log-sum over paths at most t log N more; steps of the table add ``slack`` nats each. So what is possible lies
-within S = T (low + high) + (T + 1) least + T (log N + joins slack) + 1 of each other; what is impossible
-costs `never` = S + 10 or more, and all words that are ever compared lie within S + 2 never of each other.
-`Precision` has 2**(width - 1 - fraction) above that. Words may wrap: only differences are looked at.
+**No overflow, scores.** With w as rounded and all |z_k| <= 1 the sum is below (total + terms 2**-g + constant
++ 1) 2**(f+g) < 2**(share_bits - 1), which `discreet.protocols.scores.Scores` checks. Scores of components lie
+in [-low - margin, high + margin], what joins of them adds included: less than 2**(score_width - 1 - fraction)
+from zero and from each other.
+
+**No overflow, recursion.** With T frames, N states and log starts and transitions of at least -least, every
+possible path of any length t <= T is worth between -(t (low + margin) + (t + 1) least) and t (high + margin),
+and a log-sum over paths at most t log N more; joins add ``slack`` nats each. So what is possible lies within
+S = T (low + high + 2 margin) + (T + 1) least + T (log N + joins slack) + 1 of each other; what is impossible
+costs `never` >= S + 10, and all words that are ever compared lie within S + 2 never of each other: less than
+2**(width - 1 - fraction). Words may wrap: only differences are looked at.
 `discreet.protocols.recursion.check_range` proves it once more with the weights themselves, at the owner's
-end, before anything is sent. Shares of share_bits bits hold a score if |s| 2**(f+g) < 2**(share_bits - 1),
-which `discreet.protocols.scores.Scores` checks.
+end, before anything is sent.
 
-**Error.** A frame's score is off by at most
+**Error.** A score is off by at most
 
-    total 2**-(f+1) + terms (2**-(g+1) + 2**-(f+g+2)) + 2**-(f+g+1) + 2 * 2**-fraction       (rounding, dropping)
+    total 2**-(f+1) + terms (2**-(g+1) + 2**-(f+g+2)) + 2**-(f+g+1) + 2 * 2**-fraction
 
-and log-sum is a contraction: so errors of frames, transitions (half a unit each) and tables add up at most,
-and the total of a word is off by at most `Precision.error` nats. Decisions with a margin of twice that are
-proven right. In practice errors of rounding have both signs: `Precision.typical` is the root of the sum of
-squares, some hundred times smaller.
+and log-sum is a contraction: errors of frames, transitions (half a unit each) and tables add up at most, so
+the total of a word is off by at most `Precision.error` nats, whatever the features. Decisions with a margin
+of twice that are proven right. In practice errors have both signs: `Precision.typical` is about the root of
+the sum of their squares.
 """
 
 from __future__ import annotations
@@ -74,7 +78,9 @@ class Ranges:
 
     def __post_init__(self) -> None:
         if not all(-40 <= bound <= 40 for bound in asdict(self).values()):
-            raise ParameterError("a declared bound is none", got=asdict(self), wanted="exponents of -40 to 40")
+            raise ParameterError(
+                "a declared bound is none", got=asdict(self), wanted="exponents of -40 to 40"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -88,13 +94,14 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Precision:
-    """The widths for questions of at most ``frames`` frames."""
+    """The widths for questions of at most ``frames`` frames; ``inward`` arcs end in a state at most."""
 
     kind: Kind
     dimension: int
     states: int
     mixtures: int
     frames: int
+    inward: int
     ranges: Ranges
     maximum: bool = False
     fraction: int = 8
@@ -149,7 +156,13 @@ class Precision:
     @property
     def width(self) -> int:
         """Bits of a word of the recursion."""
-        return 1 + self.fraction + math.ceil(math.log2(self._spread + 2 * self.never))
+        return max(1 + self.fraction + math.ceil(math.log2(self._spread + 2 * self.never)), self._least)
+
+    @property
+    def score_width(self) -> int:
+        """Bits of a word that holds one score."""
+        reach = math.ceil(math.log2(self.low + self.high + 1))
+        return max(1 + self.fraction + reach, self._least)
 
     @property
     def feature_bits(self) -> int:
@@ -186,9 +199,9 @@ class Precision:
     @property
     def error(self) -> float:
         """How far the total of a word is off at most after all frames, in nats."""
-        joins = self.states.bit_length() + (self.mixtures - 1).bit_length()
+        joins = self._joins + (self.mixtures - 1).bit_length()
         step = self.frame_error + joins * self.slack + 2.0 ** -(self.fraction + 1)
-        return self.frames * step + joins * self.slack + 2.0 ** -(self.fraction + 1)
+        return self.frames * step + (self.states - 1).bit_length() * self.slack
 
     @property
     def typical(self) -> float:
@@ -202,15 +215,25 @@ class Precision:
         return math.sqrt(self.frames * squares)
 
     @property
+    def _least(self) -> int:
+        """Bits without which paths cannot be joined."""
+        return self.fraction + 3 if self.maximum else table(self.fraction, self.table_error).reach + 2
+
+    @property
+    def _joins(self) -> int:
+        """Joins one after the other in a step."""
+        return (self.inward - 1).bit_length()
+
+    @property
     def _room(self) -> int:
         """f + g: what a share has beside the whole numbers of a word."""
         return _MOST_SHARE - self._whole
 
     @property
     def _whole(self) -> int:
-        """Bits of a share before the point: those of a word, or what weights as declared could reach."""
-        reach = self.terms * 2.0**self.ranges.heaviest + 2.0**self.ranges.constant
-        return max(self.width - self.fraction, math.ceil(math.log2(reach + 1)) + 1)
+        """Bits of a share before the point: those of a score, or what weights as declared could reach."""
+        reach = 2.0**self.ranges.total + 2.0**self.ranges.constant + self.terms / 16 + 1
+        return max(self.score_width - self.fraction, math.ceil(math.log2(reach)) + 1)
 
     @property
     def _margin(self) -> float:
@@ -221,5 +244,5 @@ class Precision:
     def _spread(self) -> float:
         """S: how far what is possible lies apart, in nats."""
         step = 2.0**self.ranges.low + 2.0**self.ranges.high + 2 * self._margin
-        joins = self.states.bit_length() * self.slack + math.log(self.states)
+        joins = self._joins * self.slack + math.log(self.states)
         return self.frames * (step + joins) + (self.frames + 1) * 2.0**self.ranges.least + 1

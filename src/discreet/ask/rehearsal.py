@@ -1,7 +1,7 @@
 """A question rehearsed on this machine: two processes, the same roles and the same TLS as between strangers.
 
-    answer = rehearse(words, recording)
-    answer.word, answer.seconds, answer.bytes, answer.learned
+answer = rehearse(words, recording)
+answer.word, answer.seconds, answer.bytes, answer.learned
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.ask.offer import Learner, Method, Offer, Question, Topology
+    from discreet.ask.offer import Learner, Method, Question, Topology
     from discreet.models.vocabulary import Vocabulary
     from discreet.protocols.step import Transcript
     from discreet.session.receipt import Receipt
@@ -124,10 +124,11 @@ def rehearse(
     )
     question = model.offer.question(lengths, opened=opened, ahead=ahead)
     order = model.offer.order(lengths)
+    mine = [np.asarray(features[place]) for place in order]
     outcomes = play(
         question.plan,
         {
-            "data": Part("discreet.ask.keyword:ask", [np.asarray(features[place]) for place in order]),
+            "data": Part("discreet.ask.keyword:ask", mine, "discreet.ask.keyword:ready_data"),
             "model": Part("discreet.ask.keyword:answer", model.to_dict(), "discreet.ask.keyword:ready_model"),
         },
         record=record,

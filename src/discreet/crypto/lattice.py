@@ -125,11 +125,13 @@ class PublicKey:
         pair = np.stack([seeds.reshape(shape), _unpacked(ring, cipher.low, cipher.high)], axis=1)
         outputs = table.values.shape[2]
         parts = [
-            self._part(pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some])
+            self._part(
+                pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some]
+            )
             for some in (slice(at, at + _GROUP) for at in range(0, outputs, _GROUP))
         ]
-        masks, bodies, shares = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-        return Answer(masks, bodies), shares
+        seen, bodies, shares = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return Answer(seen, bodies), shares
 
     def _part(
         self,

@@ -87,6 +87,11 @@ class Matrix:
         """The largest sum of |weights| that meet in an answer, for weights up to ``largest``."""
         return self.inner * self.piece[2] * largest
 
+    @property
+    def together(self) -> int:
+        """Columns whose weights meet in an answer."""
+        return self.piece[2]
+
     @cached_property
     def positions(self) -> NDArray[np.intp]:
         """The coefficients that are read."""
@@ -148,6 +153,11 @@ class Correlation:
     def weight(self, largest: int) -> int:
         """The largest sum of |values| that meet in an answer."""
         return self.degree * largest
+
+    @property
+    def together(self) -> int:
+        """Windows whose values meet in an answer: as many as begin in a piece, at most."""
+        return self.degree
 
     @property
     def positions(self) -> NDArray[np.intp]:

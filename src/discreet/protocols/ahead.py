@@ -1,8 +1,8 @@
 """Garbled circuits that are sent before their inputs are known.
 
     garbler                                                 evaluator
-    end = yield from open_early(context, rows, bits)        end = yield from open_late(context, rows, bits)
-    ... give, take and run as ever: tables go out           yield from end.fetch(circuit, instances) for every run
+    end = yield from open_early(context, count, bits)       end = yield from open_late(context, count, bits)
+    ... give, take and run as ever: tables go out           for every run: yield from end.fetch(...)
                                     -- the inputs become known --
     yield from end.settle()                                 yield from end.redeem(all bits, in order)
     yield from end.tell(...)                                ... give, take and run as ever, then learn
@@ -88,7 +88,9 @@ class Early(Garbling):
         """Hand over the labels of all bits taken so far, once."""
         labels, self._taken = np.concatenate(self._taken), []
         if len(labels) != len(self._rows):
-            raise ParameterError("other bits were taken than were transferred", got=len(labels), wanted=str(len(self._rows)))
+            raise ParameterError(
+                "other bits were taken than were transferred", got=len(labels), wanted=str(len(self._rows))
+            )
         length = -(-len(labels) // 8)
         told = yield Receive("labels/turns", {"turns": Limit.array("<u1", (length,))})
         turns = unpack_bits(told["turns"], len(labels))
@@ -121,7 +123,9 @@ class Late(Evaluating):
     def redeem(self, bits: NDArray[Any]) -> Steps[None]:
         """Name all bits (n,) in the order in which they will be given, and get their labels, once."""
         if bits.shape != self._choices.shape:
-            raise ParameterError("other bits are given than were transferred", got=bits.shape, wanted=str(self._choices.shape))
+            raise ParameterError(
+                "other bits are given than were transferred", got=bits.shape, wanted=str(self._choices.shape)
+            )
         yield Send("labels/turns", {"turns": pack_bits(bits ^ self._choices)})
         parts: list[Blocks] = []
         for at in range(0, len(bits), _PIECE):

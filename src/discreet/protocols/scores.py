@@ -50,7 +50,8 @@ class Scores:
     """What both agree to: the job, and how large numbers may be.
 
     ``largest`` and ``heaviest`` bound the sizes of the asker's and the scorer's integers, ``constant`` that
-    of the constants. Raises `ParameterError` if a result could leave ``share_bits`` bits with a sign.
+    of the constants, and ``total``, if given, what the sizes of the weights of one result add up to. Raises
+    `ParameterError` if a result could leave ``share_bits`` bits with a sign.
     """
 
     layout: Matrix | Correlation
@@ -58,11 +59,12 @@ class Scores:
     heaviest: int
     share_bits: int
     constant: int = 0
+    total: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.largest, self.heaviest) < 1 or self.constant < 0:
+        if min(self.largest, self.heaviest) < 1 or min(self.constant, self.total) < 0:
             raise ParameterError("bounds are positive", got=(self.largest, self.heaviest, self.constant))
-        reach = self.terms * self.largest * self.heaviest + self.constant
+        reach = self.largest * self._weight + self.constant
         if reach >= 1 << (self.share_bits - 1):
             raise ParameterError(
                 "a result could leave its share", got=self.share_bits,
@@ -75,12 +77,13 @@ class Scores:
         """As plain data, for a plan that both sides hash."""
         kind = "matrix" if isinstance(self.layout, Matrix) else "correlation"
         sizes = {"largest": self.largest, "heaviest": self.heaviest, "constant": self.constant}
-        return {"kind": kind, **asdict(self.layout), **sizes, "share_bits": self.share_bits}
+        more = {"share_bits": self.share_bits, "total": self.total}
+        return {"kind": kind, **asdict(self.layout), **sizes, **more}
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Scores:
         """From plain data."""
-        sizes = {name: plain[name] for name in ("largest", "heaviest", "share_bits", "constant")}
+        sizes = {name: plain[name] for name in ("largest", "heaviest", "share_bits", "constant", "total")}
         made = Matrix if plain["kind"] == "matrix" else Correlation
         rest = {name: plain[name] for name in plain if name not in sizes and name != "kind"}
         return Scores(made(**rest), **sizes)
@@ -93,8 +96,16 @@ class Scores:
     @cached_property
     def setting(self) -> Setting:
         """The lattice's sizes."""
-        layout = self.layout
-        return Setting(self.share_bits, layout.weight(self.heaviest), layout.opened, layout.degree)
+        layout, weight = self.layout, self.layout.weight(self.heaviest)
+        if self.total:
+            weight = min(weight, layout.together * self.total)
+        return Setting(self.share_bits, weight, layout.opened, layout.degree)
+
+    @property
+    def _weight(self) -> int:
+        """The most that weights of a result add up to."""
+        each = self.terms * self.heaviest
+        return min(each, self.total) if self.total else each
 
     @property
     def query(self) -> dict[str, Limit]:
@@ -122,7 +133,7 @@ class Scores:
 
 
 class Asking:
-    """The asker's role in two halves, so that several may be under way: features (rows x features), or a query."""
+    """The asker's role in two halves, so that several jobs may be under way; features as for `ask`."""
 
     def __init__(self, features: NDArray[np.int64], agreed: Scores, bits: Bits) -> None:
         polynomials = agreed.layout.left(_checked(features, agreed.largest))
@@ -186,9 +197,9 @@ def score(
     table = weights if isinstance(weights, Table) else prepared(weights, agreed)
     if masks is not None and masks.agreed != agreed:
         raise ParameterError("masks were drawn for another job")
-    own = expand(bits.bytes(32), domain("scores", _VERSION, "score"), seeded=bits.seeded)
     if constants is not None:
         _checked(constants, agreed.constant)
+    own = expand(bits.bytes(32), domain("scores", _VERSION, "score"), seeded=bits.seeded)
     told = yield Receive("scores/query", agreed.query)
     public = PublicKey(agreed.setting, told["key_seed"], told["key_low"], told["key_high"])
     cipher = Cipher(told["seed"], told["low"], told["high"])
@@ -199,7 +210,9 @@ def score(
 
 
 def prepared(weights: NDArray[np.int64], agreed: Scores) -> Table:
-    """The scorer's weights, transformed once for many askers. Raises `RangeError` if one is too large."""
+    """The scorer's weights, transformed once for many askers. Raises `RangeError` if they are too large."""
+    if agreed.total and weights.ndim == 2 and (np.abs(weights).sum(axis=0) > agreed.total).any():
+        raise RangeError("weights of a result add up to more than agreed", wanted=f"<= {agreed.total}")
     return Table.of(agreed.setting, agreed.layout.right(_checked(weights, agreed.heaviest)))
 
 

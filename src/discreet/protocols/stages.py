@@ -26,7 +26,10 @@ __all__ = [
     "mixed_score",
     "next_step",
     "number_width",
+    "paced_step",
+    "start_step",
     "step_back",
+    "widened",
     "winner",
 ]
 
@@ -53,17 +56,11 @@ def first_step(semiring: Semiring, states: int) -> Circuit:
 
 
 @lru_cache(maxsize=32)
-def next_step(
-    semiring: Semiring, states: int, arcs: Arcs, traced: bool = False, ending: bool = False
-) -> Circuit:
-    """score * (+) state * arc, for every state; if ``traced``, also which state each came from.
-
-    If ``ending``, a bit says whether the step is taken: where it is 0, all states stay what they were.
-    """
+def next_step(semiring: Semiring, states: int, arcs: Arcs, traced: bool = False) -> Circuit:
+    """score * (+) state * arc, for every state; if ``traced``, also which state each came from."""
     build = Builder()
     masked = semiring.kind == "or"
     state = build.words("state", states, semiring.width)
-    going = build.input("going", 1)[0] if ending else None
     own = build.words("own", len(arcs) + states * masked, semiring.width)
     told = build.words("told", states, semiring.width)
     scores = _scores(build, own[len(arcs) :], told) if masked else told
@@ -75,10 +72,39 @@ def next_step(
         joined = [value for _, value in best]
     else:
         joined = [semiring.join(build, [paths[number] for number in part]) for part in into]
-    scored = [semiring.extend(build, *pair) for pair in zip(joined, scores, strict=True)]
-    if going is not None:
-        scored = [choose(build, going, new, old) for new, old in zip(scored, state, strict=True)]
-    build.output_words("state", scored)
+    scored = zip(joined, scores, strict=True)
+    build.output_words("state", [semiring.extend(build, *pair) for pair in scored])
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def paced_step(semiring: Semiring, states: int, arcs: Arcs, narrow: int, ending: bool) -> Circuit:
+    """`next_step` for scores that are words of ``narrow`` bits with a sign.
+
+    If ``ending``, a bit ``going`` says whether the step is taken: where it is 0, all states stay what they
+    were.
+    """
+    build = Builder()
+    state = build.words("state", states, semiring.width)
+    own = build.words("own", len(arcs), semiring.width)
+    told = [widened(word, semiring.width) for word in build.words("told", states, narrow)]
+    going = build.input("going", 1) if ending else []
+    paths = [semiring.extend(build, state[i], by) for (i, _), by in zip(arcs, own, strict=True)]
+    joined = [semiring.join(build, [paths[number] for number in part]) for part in arcs_into(arcs, states)]
+    after = [semiring.extend(build, *pair) for pair in zip(joined, told, strict=True)]
+    if ending:
+        after = [choose(build, going[0], *pair) for pair in zip(after, state, strict=True)]
+    build.output_words("state", after)
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def start_step(semiring: Semiring, states: int, narrow: int) -> Circuit:
+    """start * score, for every state; scores are words of ``narrow`` bits with a sign."""
+    build = Builder()
+    own = build.words("own", states, semiring.width)
+    told = [widened(word, semiring.width) for word in build.words("told", states, narrow)]
+    build.output_words("state", [semiring.extend(build, *pair) for pair in zip(own, told, strict=True)])
     return build.circuit()
 
 
@@ -149,6 +175,11 @@ def hide(width: int) -> Circuit:
     number, mask = build.input("number", width), build.input("mask", width)
     build.output("answer", subtract(build, number, mask))
     return build.circuit()
+
+
+def widened(word: Word, width: int) -> Word:
+    """The same number with a sign in more bits: the sign repeats, which costs nothing."""
+    return word + [word[-1]] * (width - len(word))
 
 
 def number_width(states: int) -> int:

@@ -180,6 +180,8 @@ def test_strange_tensors_are_refused() -> None:
     for name, tensor in (("startprob", tensors["startprob"] + 0.1), ("covars", -tensors["covars"])):
         with pytest.raises(ParameterError):
             Vocabulary.of(tensors | {name: tensor}, plain)
+    with pytest.raises(ParameterError, match="no model has"):
+        Vocabulary.of(tensors | {"likelihoods": tensors["means"]}, plain)
     wide = np.broadcast_to(np.zeros(1), (3, 4, 20_000))
     with pytest.raises(TooLargeError):
         Vocabulary.of(tensors | {"means": wide}, plain)

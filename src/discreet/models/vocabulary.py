@@ -35,6 +35,7 @@ Method = Literal["forward", "viterbi"]
 
 _LARGEST = 2**28  # numbers times coordinates: what checking covariances costs
 _LONGEST_WORD = 100
+_TENSORS = {"startprob", "transmat", "means", "covars", "weights", "emissionprob"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +166,10 @@ class Vocabulary:
         """Read back `tensors` and `to_dict`, which may come from strangers: checked before they are used."""
         if set(plain) != {"words", "covariance_type", "front"}:
             raise ParameterError("this is not a vocabulary", wanted="words, covariance_type and front")
+        if not set(tensors) <= _TENSORS:
+            raise ParameterError(
+                "the vocabulary has tensors that no model has", wanted=", ".join(sorted(_TENSORS))
+            )
         words = plain["words"]
         if not isinstance(words, list) or any(len(tensor) != len(words) for tensor in tensors.values()):
             raise ParameterError("the tensors do not fit the words", wanted="one line a word")
@@ -191,7 +196,6 @@ class Vocabulary:
         if rows.ndim != 2 or rows.shape[1] != self.dimension or not len(rows):
             raise ParameterError(
                 "the features do not fit the vocabulary",
-                got=rows.shape,
                 wanted=f"(frames, {self.dimension}) with at least one frame",
             )
         if not np.isfinite(rows).all():

@@ -76,17 +76,17 @@ def test_one_recording_gives_one_word_and_a_function_is_asked_for_it_after_the_o
 
 
 @pytest.mark.parametrize(
-    ("recordings", "words"),
+    ("recordings", "told"),
     [
         ([np.zeros((25, 2))], "too many frames"),
         ([np.zeros((9, 2))] * 5, "too many recordings"),
-        ([np.zeros((9, 3))], "rows of numbers"),
+        ([np.zeros((9, 3))], "a recording is not rows"),
         ([], "several recordings"),
     ],
 )
-def test_a_client_refuses_recordings_that_are_not_offered_before_it_asks(shared, people, recordings, words):
+def test_a_client_refuses_recordings_that_are_not_offered_before_it_asks(shared, people, recordings, told):
     before = shared.service.desk.answers.tallies()
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=told):
         put(shared, people, recordings)
     assert shared.service.desk.answers.tallies() == before
 
@@ -94,8 +94,10 @@ def test_a_client_refuses_recordings_that_are_not_offered_before_it_asks(shared,
 def test_the_owner_refuses_sizes_that_no_client_of_ours_would_ask_for(shared, people):
     async def go(sizes):
         channel = await shared.channel(people["alice"])
-        offer = await request.ask_for_offer(channel)
-        await request.ask(channel, "keyword", sizes, offer)
+        try:
+            await request.ask(channel, "keyword", sizes, await request.ask_for_offer(channel))
+        finally:
+            await channel.close()
 
     for sizes in (
         {"frames": [7], "ahead": 0},

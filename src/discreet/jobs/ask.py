@@ -146,7 +146,7 @@ def serve_words(
         vocabulary,
         me,
         cards,
-        Place.of(listen),
+        _place(listen),
         answers=counted,
         allowance=allowance,
         limits=limits,
@@ -205,6 +205,12 @@ def count_answers(path: str, home: Path | None = None) -> list[Counted]:
     answers = Answers.open(answers_of(place) if place.is_dir() else place)
     names = {card.fingerprint: card.name for card in Home(home or default_home()).trusted()}
     return [Counted(names.get(tally.client, ""), tally) for tally in answers.tallies()]
+
+
+def _place(listen: str) -> Place:
+    """Where to listen; port 0 takes a free one."""
+    host, colon, port = listen.rpartition(":")
+    return Place(host.strip("[]"), 0) if colon and host and port == "0" else Place.of(listen)
 
 
 def _allowance(limit: int | None, per: str | None) -> Allowance:

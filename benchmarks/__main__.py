@@ -24,6 +24,7 @@ NAMES = (
     "cepstra",
     "hmm",
     "wire",
+    "service",
     "paillier",
     "lattice",
     "transfer",

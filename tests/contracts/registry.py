@@ -4,6 +4,7 @@ import demos
 from case import Case
 from cases import cases
 from circuits import CIRCUITS
+from keywords import keywords
 
 from discreet.session import Plan
 
@@ -56,3 +57,5 @@ PROTOCOLS |= {
 }
 
 PROTOCOLS |= cases(Plan, Case)
+
+PROTOCOLS |= keywords(Case)

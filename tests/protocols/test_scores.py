@@ -1,5 +1,7 @@
 """Scores: exact at the edges of the agreed ranges, refused beyond them, and silent about both sides."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from tests.protocols.uniform import assert_uniform
 from discreet.crypto.layout import Correlation, Matrix
 from discreet.crypto.sharing import signed
 from discreet.errors import CipherError, ParameterError, RangeError
-from discreet.protocols.scores import Scores, ask, prepared, score
+from discreet.protocols.scores import Asking, Masks, Scores, ask, prepared, score
 from discreet.protocols.step import Receive, Send, run_pair
 from discreet.randomness import secure, seeded
 
@@ -129,3 +131,51 @@ def test_a_malformed_query_is_refused_by_the_scorer():
     bad["high"] = np.full_like(bad["high"], 255)
     with pytest.raises(CipherError):
         role.send(bad)
+
+
+def test_several_jobs_may_be_under_way_and_masks_drawn_before_give_the_share_beforehand():
+    x, w = np.full((20, 30), 3), np.full((30, 9), -2)
+    constants = np.full(9, 5)
+    masks = [Masks.draw(AGREED, secure()) for _ in range(2)]
+
+    def asker():
+        asked = [Asking(x, AGREED, secure()) for _ in masks]
+        for one in asked:
+            yield from one.send()
+        shares = []
+        for one in asked:
+            shares.append((yield from one.receive()))
+        return shares
+
+    def scorer():
+        shares = []
+        for one in masks:
+            shares.append((yield from score(w, AGREED, secure(), constants, one)))
+        return shares
+
+    mine, theirs, transcript = run_pair(asker(), scorer())
+    assert [record.name for record in transcript][:2] == ["scores/query"] * 2
+    for one, other, drawn in zip(mine, theirs, masks, strict=True):
+        assert np.array_equal(other, drawn.share(constants))
+        assert np.array_equal(signed((one + other) & np.uint64(2**40 - 1), 40), x @ w + 5)
+        assert_uniform(drawn.share(), 2.0**40, cells=8)
+    assert "Masks(...)" in repr(masks) and repr(Asking(x, AGREED, secure())) == "Asking(...)"
+    with pytest.raises(ParameterError):
+        next(score(w, replace(AGREED, constant=7), secure(), None, masks[0]))
+
+
+def test_a_bound_on_all_weights_of_a_result_takes_fewer_bits_and_is_checked():
+    loose = Scores(Matrix(20, 30, 9), 2**10, 2**12, 40)
+    tight = replace(loose, share_bits=25, total=2**13)
+    assert tight.setting.weight < loose.setting.weight
+    assert Scores.of(tight.to_dict()) == tight
+    w = np.zeros((30, 9), dtype=np.int64)
+    w[:2, 3] = 2**12
+    x = np.full((20, 30), -(2**10))
+    mine, theirs, _ = run_pair(ask(x, tight, secure()), score(w, tight, secure()))
+    assert np.array_equal(signed((mine + theirs) & np.uint64(2**25 - 1), 25), x @ w)
+    w[2, 3] = 1
+    with pytest.raises(RangeError, match="add up"):
+        next(score(w, tight, secure()))
+    with pytest.raises(ParameterError, match="leave its share"):
+        replace(tight, share_bits=24)

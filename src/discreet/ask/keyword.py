@@ -38,7 +38,7 @@ from discreet.ask.offer import Batch, Offer, Question
 from discreet.crypto.block import derive
 from discreet.crypto.garble import block_sizes
 from discreet.crypto.layout import Matrix
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, ProtocolError
 from discreet.protocols.ahead import open_early, open_late
 from discreet.protocols.garbled import Evaluating, Garbling, open_evaluating, open_garbling
 from discreet.protocols.opening import random_words, reduce_words
@@ -243,7 +243,8 @@ class _Drawn:
         if self.offer.kind == "symbols":
             masked = ready.columns(self.offer)[None] - self._words[:, None]
             yield from end.transfers.send(reduce_words(masked, self.offer.precision.score_width))
-        for job, masks in zip(jobs(self.offer, self.batch), self._masks, strict=False):
+            return
+        for job, masks in zip(jobs(self.offer, self.batch), self._masks, strict=True):
             yield from score(ready.table(job), job, bits, ready.constants, masks)
 
 
@@ -342,9 +343,15 @@ def _learn(question: Question, plan: Verdict, out: Blocks, end: Evaluating) -> S
 
 
 def _words(offer: Offer, plan: Verdict, bits: NDArray[np.uint8]) -> list[str]:
+    """Words from opened bits; another party that does not follow the protocol could open anything."""
     answers = read_word(plan, bits)
     if offer.label_bytes:
-        return [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in answers]
+        words = [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in answers]
+        if not all(word and word.isprintable() for word in words):
+            raise ProtocolError("what was opened is no word")
+        return words
+    if (answers >= offer.count).any():
+        raise ProtocolError("what was opened is no word of the list")
     return [offer.words[int(number)] for number in answers]
 
 

@@ -216,7 +216,10 @@ def _chains(vocabulary: Vocabulary) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 def _forms(vocabulary: Vocabulary, longest: int, least: float) -> _Forms:
     """The forms of all components of all states of all words."""
-    parts = [_form(model.emission, longest, least) for model in vocabulary.models]
+    if vocabulary.symbols:
+        emissions: list[Any] = [model.emission for model in vocabulary.models]
+        return _symbols(emissions, longest, least)
+    parts = [_form(model.emission) for model in vocabulary.models]
     return _Forms(
         np.concatenate([part.weights for part in parts], axis=1),
         np.concatenate([part.constants for part in parts]),
@@ -225,22 +228,20 @@ def _forms(vocabulary: Vocabulary, longest: int, least: float) -> _Forms:
     )
 
 
-def _form(emission: Any, longest: int, least: float) -> _Forms:
-    if isinstance(emission, Categorical):
-        return _symbols(emission, longest, least)
+def _form(emission: Any) -> _Forms:
     if isinstance(emission, Blend):
         return _blend(emission)
     return _gaussians(emission, np.zeros(emission.states))
 
 
-def _symbols(emission: Categorical, longest: int, least: float) -> _Forms:
-    """Logarithms of probabilities; one that is zero is worth less than any possible recording."""
+def _symbols(emissions: list[Categorical], longest: int, least: float) -> _Forms:
+    """Logarithms of probabilities; one that is zero costs more than any possible recording."""
     with np.errstate(divide="ignore"):
-        logs = np.log(emission.probabilities)
-    lowest = -float(logs[np.isfinite(logs)].min(initial=0.0))
-    impossible = 2.0 ** _bound((longest + 1) * (lowest + least + math.log(emission.states + 1)) + 10)
+        logs = np.log(np.concatenate([emission.probabilities for emission in emissions]))
+    lowest, states = -_lowest(logs), emissions[0].states
+    impossible = 2.0 ** _bound((longest + 1) * (lowest + least + math.log(states)) + 10)
     logs = np.where(np.isneginf(logs), -impossible, logs)
-    return _Forms(logs.T, np.zeros(emission.states), float(-logs.min()), 0.0)
+    return _Forms(logs.T, np.zeros(len(logs)), float(-logs.min()), 0.0)
 
 
 def _blend(emission: Blend) -> _Forms:

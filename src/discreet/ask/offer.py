@@ -88,7 +88,7 @@ class Offer:
             )
         if bool(self.words) == bool(self.label_bytes):
             raise ParameterError("an offer either shows its words, or has room for one")
-        if self.kind not in get_args(Kind) or (self.symbols > 0) != (self.kind == "symbols"):
+        if self.kind not in get_args(Kind) or (self.symbols > 1) != (self.kind == "symbols"):
             raise ParameterError("an offer has either symbols or points", got=(self.kind, self.symbols))
         if self.topology not in get_args(Topology) or self.method not in get_args(Method):
             raise ParameterError("no such topology or method", got=(self.topology, self.method))

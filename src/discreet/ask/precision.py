@@ -199,8 +199,8 @@ class Precision:
     @property
     def error(self) -> float:
         """How far the total of a word is off at most after all frames, in nats."""
-        joins = self._joins + (self.mixtures - 1).bit_length()
-        step = self.frame_error + joins * self.slack + 2.0 ** -(self.fraction + 1)
+        mixed = (self.mixtures - 1).bit_length() * table(self.fraction, self.table_error).error
+        step = self.frame_error + mixed + self._joins * self.slack + 2.0 ** -(self.fraction + 1)
         return self.frames * step + (self.states - 1).bit_length() * self.slack
 
     @property
@@ -217,7 +217,8 @@ class Precision:
     @property
     def _least(self) -> int:
         """Bits without which paths cannot be joined."""
-        return self.fraction + 3 if self.maximum else table(self.fraction, self.table_error).reach + 2
+        joined = self.mixtures > 1 or not self.maximum
+        return table(self.fraction, self.table_error).reach + 2 if joined else self.fraction + 3
 
     @property
     def _joins(self) -> int:

@@ -36,6 +36,7 @@ from discreet.protocols.semiring import Semiring
 from discreet.protocols.stages import (
     last_step,
     mixed_score,
+    number_width,
     paced_step,
     start_step,
     winner,
@@ -120,15 +121,21 @@ class Verdict:
         return math.prod(self.shape) * self.score_width + (self.steps - self.least) * self.recordings
 
     @property
+    def answer_bits(self) -> int:
+        """Bits of the answer for one recording."""
+        return self.label_bits or number_width(self.words)
+
+    @property
     def gates(self) -> int:
         """AND gates of all runs."""
         return sum(circuit.ands * instances for circuit, instances in self.runs())
 
     @property
     def narrow(self) -> Semiring:
-        """How components of a score join."""
+        """How components of a score join: they are summed up even where the best path is asked for."""
         wide = self.trellis.semiring
-        return Semiring(wide.kind, self.score_width, wide.fraction, wide.error)
+        kind = "logsum" if self.components > 1 else wide.kind
+        return Semiring(kind, self.score_width, wide.fraction, wide.error)
 
     @property
     def mixing(self) -> Circuit:

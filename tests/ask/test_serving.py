@@ -12,10 +12,20 @@ from counter import Running
 from discreet.ask import serving
 from discreet.ask.answers import Allowance, Answers
 from discreet.ask.keyword import Prepared
-from discreet.ask.serving import answers_of, ask, identifier_of, load_model, memory, open_desk, question_of
+from discreet.ask.serving import (
+    answers_of,
+    ask,
+    identifier_of,
+    load_model,
+    memory,
+    open_desk,
+    question_of,
+    serve,
+)
 from discreet.errors import ParameterError, ProtocolError, RefusedError
-from discreet.session import request
+from discreet.session import Limits, request
 from discreet.wire.identity import Home
+from discreet.wire.tls import Place
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +194,18 @@ def test_memory_grows_with_what_is_asked(words, tmp_path):
     offer = desk_of(words, tmp_path).card
     small, large = (question_of(offer, {"frames": [12] * count, "ahead": 0}, 16) for count in (1, 9))
     assert 0 < memory(small) < memory(large)
+
+
+def test_a_service_whose_questions_need_more_than_they_may_take_does_not_begin(people, words, tmp_path):
+    with pytest.raises(ParameterError, match="more memory than a session may"):
+        serve(
+            words,
+            people["bob"],
+            [people["alice"].card],
+            Place("127.0.0.1", 0),
+            answers=tmp_path / "answers",
+            limits=Limits(memory=1 << 20),
+        )
 
 
 def test_answers_of_a_vocabulary_without_a_folder_need_a_file(words, tmp_path):

@@ -66,7 +66,9 @@ LONGEST, PADDING, TOGETHER = 200, 100, 16
 steps of so many frames, and recordings of one question."""
 
 _WARM = 100
-_FIXED, _A_ROW = 512 << 20, 1 << 20
+_FIXED, _TABLES = 256 << 20, 3
+_A_WEIGHT, _A_SCORE, _A_SYMBOL = 3600, 2048, 32
+"""Bytes: of a weight in a transformed table, of a score of a frame, of a symbol's score under a mask."""
 
 
 class KeywordDesk:
@@ -132,8 +134,17 @@ def question_of(offer: Offer, sizes: Sizes, together: int) -> Question:
 
 
 def memory(question: Question) -> int:
-    """Bytes that the role of the owner may take: see docs/ask.md for what was measured."""
-    return _FIXED + _A_ROW * sum(batch.rows for batch in question.batches)
+    """Bytes that the role of the owner may take in its worker, from public sizes; see docs/ask.md.
+
+    Transformed tables for other lengths than those that are ready, shares and labels of all frames, and for
+    symbols every column of the table under the mask of every frame.
+    """
+    offer = question.offer
+    columns = offer.count * offer.states * offer.mixtures
+    frames = columns * sum(batch.rows for batch in question.batches)
+    if offer.kind == "symbols":
+        return _FIXED + frames * (_A_SCORE + _A_SYMBOL * offer.symbols)
+    return _FIXED + _TABLES * _A_WEIGHT * offer.precision.terms * columns + frames * _A_SCORE
 
 
 def open_desk(
@@ -177,6 +188,15 @@ def serve(
 ) -> None:
     """Answer clients until interrupted (SIGINT or SIGTERM); ``offered`` are the settings of `open_desk`."""
     desk = open_desk(words, answers, allowance, **offered)
+    limits = limits or Limits()
+    least = desk.session(QUESTION, {"frames": [desk.card.padded(desk.card.longest)], "ahead": 0}).memory
+    if least > limits.memory:
+        raise ParameterError(
+            "one recording would take more memory than a session may",
+            got=f"{least >> 20} MiB",
+            wanted=f"at most {limits.memory >> 20} MiB",
+            remedy="Offer fewer words or shorter recordings, or allow a session more memory.",
+        )
     Service(me, clients, desk, limits=limits, keep=keep, tell=tell).run(place, ready=ready)
 
 

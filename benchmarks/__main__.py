@@ -25,6 +25,7 @@ NAMES = (
     "hmm",
     "network",
     "wire",
+    "service",
     "paillier",
     "lattice",
     "transfer",

@@ -6,8 +6,8 @@ from cases import cases
 from circuits import CIRCUITS
 from family_cases import family_cases
 from joint_cases import joint_cases
-from matches import MATCHES
 from keywords import keywords
+from matches import MATCHES
 
 from discreet.session import Plan
 

@@ -9,6 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.jobs.ask import (
+        Asked,
+        Counted,
+        Opened,
+        ask_keyword,
+        count_answers,
+        rehearse_keyword,
+        serve_words,
+    )
     from discreet.jobs.demo import Demo, run_demo
     from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
@@ -27,6 +36,8 @@ if TYPE_CHECKING:
     from discreet.jobs.vocabulary import FitWords, fit_words, recognise
 
 __all__ = [
+    "Asked",
+    "Counted",
     "Demo",
     "Explained",
     "FitHMM",
@@ -35,11 +46,14 @@ __all__ = [
     "FitPlan",
     "FitWords",
     "JobPlan",
+    "Opened",
     "Preview",
     "Released",
     "Result",
     "Shown",
+    "ask_keyword",
     "break_rotation",
+    "count_answers",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
@@ -58,13 +72,22 @@ __all__ = [
     "read_party",
     "read_plan",
     "recognise",
+    "rehearse_keyword",
     "run_demo",
     "run_release",
+    "serve_words",
     "show_bundle",
     "trust_party",
 ]
 
 _HOMES = {
+    "Asked": "ask",
+    "Counted": "ask",
+    "Opened": "ask",
+    "ask_keyword": "ask",
+    "count_answers": "ask",
+    "rehearse_keyword": "ask",
+    "serve_words": "ask",
     "Demo": "demo",
     "run_demo": "demo",
     "play_game": "game",

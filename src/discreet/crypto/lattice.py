@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.crypto.ring import Residues, Ring
     from discreet.randomness import Bits
 
-__all__ = ["Answer", "Cipher", "PublicKey", "SecretKey", "Table", "keys"]
+__all__ = ["Answer", "Cipher", "PublicKey", "SecretKey", "Table", "keys", "multiplied", "narrow"]
 
 _SEED = 32
 _GROUP = 16
@@ -50,6 +50,16 @@ class Cipher:
     seed: bytes
     low: NDArray[np.uint16]
     high: NDArray[np.uint8]
+
+    def values(self, setting: Setting) -> Residues:
+        """All ``c1`` and ``c0`` as values, stacked: (L, 2, rows, inputs, N).
+
+        Raises `CipherError` if a residue is not below its prime.
+        """
+        ring, (rows, inputs) = setting.ring, self.low.shape[1:3]
+        seeds = _random(ring, self.seed, "cipher", rows * inputs)
+        shape = (len(ring.moduli), rows, inputs, ring.degree)
+        return np.stack([seeds.reshape(shape), _unpacked(ring, self.low, self.high)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -112,12 +122,7 @@ class PublicKey:
         """
         if self.setting.opened < cipher.low.shape[1] * table.values.shape[2] * positions.size:
             raise ParameterError("more would be opened than agreed", wanted=f"<= {self.setting.opened}")
-        ring = self.setting.ring
-        rows, inputs = cipher.low.shape[1:3]
-        seeds = _random(ring, cipher.seed, "cipher", rows * inputs)
-        shape = (len(ring.moduli), rows, inputs, ring.degree)
-        pair = np.stack([seeds.reshape(shape), _unpacked(ring, cipher.low, cipher.high)], axis=1)
-        outputs = table.values.shape[2]
+        pair, outputs = cipher.values(self.setting), table.values.shape[2]
         groups = range(0, outputs, _GROUP)
         parts = [self._part(pair, table.values[:, :, g : g + _GROUP], positions, bits) for g in groups]
         masks, bodies, shares = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
@@ -128,7 +133,7 @@ class PublicKey:
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]:
         """Some of the outputs."""
         setting, ring = self.setting, self.setting.ring
-        sums = self._refreshed(_multiplied(ring, pair, weights), bits)
+        sums = self._refreshed(multiplied(ring, pair, weights), bits)
         coefficients = ring.inverse(sums)
         mask = ring.reduce(coefficients[:, 0] + _errors(coefficients.shape[2:], bits))
         opened = coefficients[:, 1][..., positions]
@@ -136,7 +141,7 @@ class PublicKey:
         opened += _errors(opened.shape[1:], bits) + setting.encoded(drawn)
         opened = ring.reduce(opened + self._flood(opened.shape[1:], bits))
         share = (np.uint64(0) - drawn.view(np.uint64)) & np.uint64((1 << setting.share_bits) - 1)
-        return _narrow(setting, mask), _narrow(setting, opened), share
+        return narrow(setting, mask), narrow(setting, opened), share
 
     def _refreshed(self, sums: Residues, bits: Bits) -> Residues:
         """Add u times the public key, a new u for each output."""
@@ -205,7 +210,7 @@ def keys(setting: Setting, bits: Bits) -> tuple[SecretKey, PublicKey]:
     return SecretKey(setting, secret), PublicKey(setting, seed, *body)
 
 
-def _multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Residues:
+def multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Residues:
     """Sums over inputs: (L, 2, rows, inputs, N) and (L, inputs, outputs, N) to (L, 2, rows, outputs, N)."""
     total = np.zeros((*pair.shape[:3], *weights.shape[2:]))
     for start in range(0, weights.shape[1], ring.most):
@@ -252,7 +257,7 @@ def _column(ring: Ring, dimensions: int) -> NDArray[np.int32]:
     return np.array(ring.moduli, dtype=np.int32).reshape(-1, *[1] * (dimensions - 1))
 
 
-def _narrow(setting: Setting, residues: Residues) -> NDArray[np.uint8]:
+def narrow(setting: Setting, residues: Residues) -> NDArray[np.uint8]:
     """Switched to modulus 2**k, in as few bytes as hold k bits."""
     whole = setting.ring.switched(residues, setting.wire_bits)
     parts = whole.view(np.uint8).reshape(*whole.shape, 8)

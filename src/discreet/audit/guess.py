@@ -65,8 +65,8 @@ def agreements(
 ) -> list[float]:
     """For each guess of the weights: the share of the answer that it explains, between 0 and 1.
 
-    ``query`` and ``answer`` are the messages that the data owner sent and got. What is compared is the half of
-    the answer on which no mask lies; a wrong guess agrees in one coefficient of 2**40 or fewer.
+    ``query`` and ``answer`` are the messages that the data owner sent and got. Compared is the half of the
+    answer on which no mask lies. A guess explains the pieces of the answer whose weights it has right.
     """
     heard = np.asarray(answer["mask"])
     found: list[float] = []

@@ -5,9 +5,9 @@ is here to be measured and to show its mistakes, and it is unsound: `discreet.au
 learns from the secure logarithm, `discreet.audit.guess` what she learns from the products.
 
 Numbers have six decimal places, as in the paper; weights are rounded to 2**-10 (the paper truncates them to
-whole numbers, which is faster and wrong). Masks cost what they cost in the paper, but their value is left at
-nothing: over real numbers the secure exponent has no mask that both hides and cancels. Alice takes the largest
-of the values that she sees away before she returns exponents, as the paper's normalisation needs.
+whole numbers, which is faster and wrong). Masks cost what they cost in the paper, but their value is left
+at nothing: over real numbers the secure exponent has no mask that both hides and cancels. Alice takes the
+largest of the values that she sees away before she returns exponents, as the paper's normalisation needs.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ from benchmarks.table import Finding
 from discreet.fit import GaussianHMM
 from discreet.fit.hmm.data import Sequences
 from discreet.fit.hmm.plain import count_all, make_views
-from discreet.fit.hmm.words import model_of
 from discreet.models.categorical import Categorical
 from discreet.models.chain import Chain
 from discreet.models.hmm import HMM
+from discreet.models.parameters import model_of
 from discreet.models.sequences import pack_sequences
 
 if TYPE_CHECKING:

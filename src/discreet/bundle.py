@@ -27,9 +27,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Bundle", "check_place", "load_bundle", "printable", "save_bundle", "tensor_digest"]
+    from discreet.models.vocabulary import Vocabulary
+
+__all__ = [
+    "SCHEMA",
+    "WORDS",
+    "Bundle",
+    "check_place",
+    "front_digest",
+    "load_bundle",
+    "printable",
+    "read_vocabulary",
+    "save_bundle",
+    "tensor_digest",
+]
 
 SCHEMA = 1
+WORDS = "words"
+"""The kind of a folder that holds a vocabulary."""
 _TENSORS, _MODEL, _RECEIPT, _CARD = "model.safetensors", "model.json", "receipt.json", "MODEL_CARD.md"
 _FILES = {_TENSORS, _MODEL, _RECEIPT, _CARD, "report.html"}
 
@@ -49,6 +64,11 @@ class Bundle:
 def tensor_digest(tensors: Mapping[str, NDArray[np.float64]]) -> str:
     """SHA-256 of the tensors as they would be written."""
     return hashlib.sha256(_serialise(tensors)).hexdigest()
+
+
+def front_digest(vocabulary: Mapping[str, Any]) -> str:
+    """SHA-256 of what the tensors of a vocabulary leave open: its words, in their order, and its front."""
+    return hashlib.sha256(json.dumps(vocabulary, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def check_place(path: str | Path) -> Path:
@@ -138,6 +158,32 @@ def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
             "the released model is of another kind", got=model.get("kind"), wanted=kind or "a name"
         )
     return Bundle(model["kind"], _deserialise(blob), _printable(model), _printable(receipt), words)
+
+
+def read_vocabulary(path: str | Path | Bundle) -> Vocabulary:
+    """The vocabulary in a folder, or in a bundle read from one, that may come from strangers.
+
+    Models, words and front are checked, and that they fit each other.
+    """
+    from discreet.errors import RequestError
+    from discreet.models.vocabulary import Vocabulary
+    from discreet.speech.front import Front
+
+    bundle = path if isinstance(path, Bundle) else load_bundle(path, WORDS)
+    try:
+        plain = bundle.description["vocabulary"]
+        agrees = front_digest(plain) == bundle.receipt["front"]
+        vocabulary = Vocabulary.of(bundle.tensors, plain)
+        front = Front.of(vocabulary.front)
+    except (RequestError, KeyError, IndexError, TypeError, ValueError):
+        raise BundleError("the vocabulary is damaged: its parts do not fit each other") from None
+    if not agrees:
+        raise BundleError(
+            "the words or the front are not those of the receipt", remedy="The folder was altered."
+        )
+    if front.alphabet != vocabulary.symbols or (not front.alphabet and front.columns != vocabulary.dimension):
+        raise BundleError("the front of the vocabulary makes other features than its models take")
+    return vocabulary
 
 
 def printable(text: str) -> str:

@@ -12,11 +12,11 @@ import pytest
 from matplotlib.image import imread
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.fit.hmm.words import tensors_of
 from discreet.models.categorical import Categorical
 from discreet.models.chain import Chain
 from discreet.models.gaussian import Gaussian
 from discreet.models.hmm import HMM
+from discreet.models.parameters import tensors_of
 from discreet.report.canvas import DAY, NIGHT
 from discreet.report.graph import draw_hmm, is_graph, is_grid, likeliest
 from discreet.report.hmm import HMMPaper

@@ -10,7 +10,7 @@ from discreet.cli import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["balance", "bar", "bought", "components", "states"]
+__all__ = ["balance", "bar", "bought", "components", "states", "words"]
 
 _WIDE = 24
 
@@ -86,6 +86,20 @@ def states(paper: Any, most: int = 30) -> None:
     terminal.table(columns, rows)
     if paper.states > most:
         terminal.line(f"and {paper.states - most} more states (--json has all)", "dim")
+
+
+def words(paper: Any, most: int = 40) -> None:
+    """The words: how long they last, and which is most like them."""
+    rows: list[list[Any]] = []
+    for number, word in enumerate(paper.vocabulary.words[:most]):
+        near = paper.nearest(number)
+        other = "" if near is None else paper.vocabulary.words[near]
+        apart = "" if near is None else f"{float(paper.distances[number, near]):.3g}"
+        rows.append([str(number), word, str(paper.lengths[number]), other, apart])
+    columns = [("no.", "right"), ("word", "left"), ("frames", "right"), ("most like", "left")]
+    terminal.table([*columns, ("behind by, nats a frame", "right")], rows)
+    if len(paper.vocabulary.words) > most:
+        terminal.line(f"and {len(paper.vocabulary.words) - most} more words (--json has all)", "dim")
 
 
 def components(paper: Any, most: int = 30) -> None:

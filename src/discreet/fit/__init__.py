@@ -2,5 +2,6 @@
 
 from discreet.fit.hmm.estimator import CategoricalHMM, GaussianHMM
 from discreet.fit.mixture.estimator import GaussianMixture
+from discreet.fit.words.estimator import WordModels
 
-__all__ = ["CategoricalHMM", "GaussianHMM", "GaussianMixture"]
+__all__ = ["CategoricalHMM", "GaussianHMM", "GaussianMixture", "WordModels"]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.result import Result
     from discreet.jobs.show import Shown, show_bundle
+    from discreet.jobs.tones import make_tones
+    from discreet.jobs.vocabulary import FitWords, fit_words, recognise
 
 __all__ = [
     "Demo",
@@ -28,6 +30,7 @@ __all__ = [
     "FitHMM",
     "FitMixture",
     "FitPlan",
+    "FitWords",
     "Preview",
     "Released",
     "Result",
@@ -35,8 +38,10 @@ __all__ = [
     "explain_release",
     "fit_hmm",
     "fit_mixture",
+    "fit_words",
     "learn_map",
     "make_plan",
+    "make_tones",
     "new_budget",
     "new_party",
     "open_ledger",
@@ -46,6 +51,7 @@ __all__ = [
     "preview",
     "read_party",
     "read_plan",
+    "recognise",
     "run_demo",
     "run_release",
     "show_bundle",
@@ -80,6 +86,10 @@ _HOMES = {
     "run_release": "release",
     "Shown": "show",
     "show_bundle": "show",
+    "make_tones": "tones",
+    "FitWords": "vocabulary",
+    "fit_words": "vocabulary",
+    "recognise": "vocabulary",
 }
 
 

@@ -98,17 +98,21 @@ def hold_sequences(
     states: NDArray[np.intp] | None = None,
     person: Any = None,
     sequences_per_person: float = 1.0,
+    factors: NDArray[np.float64] | None = None,
 ) -> Sequences:
     """Hold sequences that lie stacked in memory.
 
     ``lengths`` says how many rows each sequence has. What is longer than ``max_length`` is cut to its first
     ``max_length`` rows, without a word: how many were is private. ``person`` holds one id a sequence.
+    ``factors`` (at most 1) makes weights smaller, rounded down: for persons who are in other sums, too.
 
     **Reveals** nothing.
     """
     if rows.nbytes > _LIMIT_BYTES:
         raise TooLargeError("the sequences are too many to hold in memory", remedy="Fit a sample of them.")
     weights = _weights(person, len(lengths), sequences_per_person)
+    if factors is not None:
+        weights = np.where(factors < 1, np.nextafter(weights * factors, 0.0), weights)
     if max_length is not None and (lengths > max_length).any():
         keep = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths) < max_length
         rows, states = rows[keep], None if states is None else states[keep]

@@ -3,6 +3,17 @@
 from discreet.speech.activity import voiced
 from discreet.speech.features import Normalise, cepstra
 from discreet.speech.frames import RATES, frame_count
+from discreet.speech.front import Front, Range, Sound
 from discreet.speech.sound import read_sound
 
-__all__ = ["RATES", "Normalise", "cepstra", "frame_count", "read_sound", "voiced"]
+__all__ = [
+    "RATES",
+    "Front",
+    "Normalise",
+    "Range",
+    "Sound",
+    "cepstra",
+    "frame_count",
+    "read_sound",
+    "voiced",
+]

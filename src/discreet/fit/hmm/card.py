@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import BundleError, RequestError
-from discreet.fit.hmm.words import model_of
+from discreet.models.parameters import model_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,6 +15,7 @@ from discreet.fit.hmm import ask, card, peer, request, words
 from discreet.fit.hmm.data import Sequences, read_labels, read_points, read_symbols, read_weights
 from discreet.fit.hmm.run import declare, run
 from discreet.fit.hmm.table import take
+from discreet.models.parameters import model_of, tensors_of
 from discreet.randomness import bits_of, generator
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class _HMM(ABC, BaseEstimator):
         weights = None if sample_weight is None else read_weights(sample_weight, len(data.lengths))
         whole = Sequences(data.rows, data.lengths, labels, weights)
         outcome = run(wanted, whole, person=given.person, names=given.names, progress=progress)
-        self._keep(words.tensors_of(outcome.model))
+        self._keep(tensors_of(outcome.model))
         self.guarantee_ = outcome.guarantee
         self.receipt_ = outcome.receipt
         self.n_iter_ = outcome.rounds
@@ -237,7 +238,7 @@ class _HMM(ABC, BaseEstimator):
         tensors = self._tensors()
         if set(self._names) - set(tensors) - {"weights"}:
             raise _Unfitted("this model is not fitted yet", remedy="Call fit, or load a saved one.")
-        return words.model_of(tensors, self._covariance_type())
+        return model_of(tensors, self._covariance_type())
 
 
 class CategoricalHMM(_HMM):
@@ -327,7 +328,7 @@ class CategoricalHMM(_HMM):
 
     @classmethod
     def _made(cls, tensors: Mapping[str, NDArray[np.float64]], covariance_type: str | None) -> Self:
-        words.model_of(tensors)
+        model_of(tensors)
         model = cls(*tensors["emissionprob"].shape, epsilon=float("inf"))
         model._keep(tensors)
         return model
@@ -431,7 +432,7 @@ class GaussianHMM(_HMM):
     @classmethod
     def _made(cls, tensors: Mapping[str, NDArray[np.float64]], covariance_type: str | None) -> Self:
         kind = covariance_type or "diag"
-        words.model_of(tensors, kind)
+        model_of(tensors, kind)
         size = tensors["weights"].shape[1] if "weights" in tensors else 1
         model = cls(len(tensors["startprob"]), epsilon=float("inf"), covariance_type=kind, n_mix=size)
         model._keep(tensors)

@@ -104,6 +104,7 @@ def hold(
     person: object,
     region: Region | None,
     progress: Callable[[int, int], None] | None,
+    factors: NDArray[np.float64] | None = None,
 ) -> Task:
     """The sequences as records: cut to the declared length, weighted per person, moved into the region."""
     rows = data.rows.reshape(len(data.rows), -1)
@@ -116,6 +117,7 @@ def hold(
         states=data.labels,
         person=person,
         sequences_per_person=wanted.sequences_per_person if person is not None else 1.0,
+        factors=factors,
     )
     return Task(
         held,

@@ -23,12 +23,15 @@ from discreet.fit.hmm.request import plan
 from discreet.fit.hmm.skeleton import read_skeleton
 from discreet.fit.hmm.start import start_categorical, start_gaussian
 from discreet.fit.hmm.task import Payment
-from discreet.fit.hmm.words import tensors_of
 from discreet.models.hmm import HMM
+from discreet.models.parameters import tensors_of
 from discreet.randomness import generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from discreet.accounting.guarantee import Guarantee
     from discreet.domain import Region
@@ -119,8 +122,12 @@ def prepare(
     *,
     person: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    factors: NDArray[np.float64] | None = None,
 ) -> Ready:
-    """A private fit with everything checked that could be refused, before anything is charged or drawn."""
+    """A private fit with everything checked that could be refused, before anything is charged or drawn.
+
+    ``factors`` makes the weights of sequences smaller whose persons are in other fits, too.
+    """
     planned = plan(wanted, labelled=data.labels is not None, by_person=person is not None)
     if data.weights is not None:
         raise ParameterError(
@@ -131,7 +138,7 @@ def prepare(
     declared = declared or declare(wanted, dimension)
     skeleton, region, chain = declared.skeleton, declared.region, declared.chain
     check_noise(wanted, planned, dimension)
-    task = hold(wanted, data, person, region, progress)
+    task = hold(wanted, data, person, region, progress, factors)
     if region is None:
         return Ready(wanted, planned, task, skeleton, chain, start=_start(wanted, data, skeleton, chain))
     frame = declared_frame(skeleton, wanted, region)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from discreet.crypto.circuit import Circuit
 
-__all__ = ["BLOCK", "Evaluator", "Garbler", "colours"]
+__all__ = ["BLOCK", "Evaluator", "Garbler", "block_sizes", "colours"]
 
 BLOCK = 2**15
 """AND gates whose tables fill one mebibyte."""
@@ -152,6 +152,13 @@ def _with_blocks(steps: list[_Step], batch: int) -> Iterator[_Step]:
 def _instances(circuit: Circuit) -> int:
     """Instances that run together."""
     return min(EPOCH, max(1, _WIRES // circuit.wires))
+
+
+def block_sizes(circuit: Circuit, batch: int) -> list[int]:
+    """The gates of each block of tables of a run with so many instances, in order."""
+    size = _instances(circuit)
+    slices = [min(size, batch - start) for start in range(0, batch, size)]
+    return [step.opens for part in slices for step in _program(circuit, part) if step.opens]
 
 
 class _Machine:

@@ -37,7 +37,18 @@ if TYPE_CHECKING:
     from discreet.crypto.ring import Residues, Ring
     from discreet.randomness import Bits
 
-__all__ = ["Answer", "Cipher", "PublicKey", "SecretKey", "Table", "keys", "multiplied", "narrow"]
+__all__ = [
+    "Answer",
+    "Cipher",
+    "PublicKey",
+    "SecretKey",
+    "Table",
+    "draw_masks",
+    "keys",
+    "multiplied",
+    "narrow",
+    "share_of",
+]
 
 _SEED = 32
 _GROUP = 16
@@ -113,23 +124,38 @@ class PublicKey:
         return np.stack([_random(ring, self.seed, "public key", 1)[:, 0], seen], axis=1)
 
     def compute(
-        self, cipher: Cipher, table: Table, positions: NDArray[np.intp], bits: Bits
+        self,
+        cipher: Cipher,
+        table: Table,
+        positions: NDArray[np.intp],
+        bits: Bits,
+        masks: NDArray[np.int64] | None = None,
     ) -> tuple[Answer, NDArray[np.uint64]]:
         """Sums of products, hidden: the answer for the key owner, and one's own shares modulo 2**l.
 
         Ciphertexts (rows, inputs, N) meet weights (inputs, outputs, N); ``positions`` are the coefficients to
-        open. Shares have shape (rows, outputs, positions). **Reveals** to the owner its shares only.
+        open. Shares have shape (rows, outputs, positions); they are minus ``masks``, if those were drawn
+        before (`draw_masks`), for this one computation. **Reveals** to the owner its shares only.
         """
         if self.setting.opened < cipher.low.shape[1] * table.values.shape[2] * positions.size:
             raise ParameterError("more would be opened than agreed", wanted=f"<= {self.setting.opened}")
         pair, outputs = cipher.values(self.setting), table.values.shape[2]
-        groups = range(0, outputs, _GROUP)
-        parts = [self._part(pair, table.values[:, :, g : g + _GROUP], positions, bits) for g in groups]
+        parts = [
+            self._part(
+                pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some]
+            )
+            for some in (slice(at, at + _GROUP) for at in range(0, outputs, _GROUP))
+        ]
         masks, bodies, shares = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
         return Answer(masks, bodies), shares
 
     def _part(
-        self, pair: Residues, weights: NDArray[np.float32], positions: NDArray[np.intp], bits: Bits
+        self,
+        pair: Residues,
+        weights: NDArray[np.float32],
+        positions: NDArray[np.intp],
+        bits: Bits,
+        drawn: NDArray[np.int64] | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]:
         """Some of the outputs."""
         setting, ring = self.setting, self.setting.ring
@@ -137,11 +163,11 @@ class PublicKey:
         coefficients = ring.inverse(sums)
         mask = ring.reduce(coefficients[:, 0] + _errors(coefficients.shape[2:], bits))
         opened = coefficients[:, 1][..., positions]
-        drawn = bits.integers(0, 1 << setting.share_bits, opened.shape[1:])
+        if drawn is None:
+            drawn = draw_masks(setting, opened.shape[1:], bits)
         opened += _errors(opened.shape[1:], bits) + setting.encoded(drawn)
         opened = ring.reduce(opened + self._flood(opened.shape[1:], bits))
-        share = (np.uint64(0) - drawn.view(np.uint64)) & np.uint64((1 << setting.share_bits) - 1)
-        return narrow(setting, mask), narrow(setting, opened), share
+        return narrow(setting, mask), narrow(setting, opened), share_of(setting, drawn)
 
     def _refreshed(self, sums: Residues, bits: Bits) -> Residues:
         """Add u times the public key, a new u for each output."""
@@ -208,6 +234,16 @@ def keys(setting: Setting, bits: Bits) -> tuple[SecretKey, PublicKey]:
     errors = home.forward(home.small(_errors((setting.degree,), bits)))
     body = _packed(home, errors - home.product(a, secret[: len(home.moduli)]))
     return SecretKey(setting, secret), PublicKey(setting, seed, *body)
+
+
+def draw_masks(setting: Setting, shape: tuple[int, ...], bits: Bits) -> NDArray[np.int64]:
+    """Uniform masks modulo 2**l for results of this shape, each to be used once."""
+    return bits.integers(0, 1 << setting.share_bits, shape)
+
+
+def share_of(setting: Setting, masks: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The share of whoever masked: minus the mask."""
+    return (np.uint64(0) - masks.view(np.uint64)) & np.uint64((1 << setting.share_bits) - 1)
 
 
 def multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Residues:

@@ -41,20 +41,21 @@ if TYPE_CHECKING:
     from discreet.protocols.transfer import Choosing, Sending
     from discreet.randomness import Bits
 
-__all__ = ["Evaluating", "Garbling", "open_evaluating", "open_garbling"]
+__all__ = ["VERSION", "Evaluating", "Garbling", "open_evaluating", "open_garbling"]
 
-_VERSION = b"discreet/1/garbled/"
+VERSION = b"discreet/1/garbled/"
+"""What the contexts of all sessions begin with."""
 
 
 def open_garbling(context: bytes, bits: Bits) -> Steps[Garbling]:
     """Start a session as the garbler; it sends no secret that the session's offset does not cover."""
-    sending = yield from open_sending(_VERSION + context, bits)
+    sending = yield from open_sending(VERSION + context, bits)
     return Garbling(sending)
 
 
 def open_evaluating(context: bytes, bits: Bits) -> Steps[Evaluating]:
     """Start a session as the evaluator."""
-    choosing = yield from open_choosing(_VERSION + context, bits)
+    choosing = yield from open_choosing(VERSION + context, bits)
     return Evaluating(choosing)
 
 
@@ -72,6 +73,11 @@ class Garbling:
     def gates(self) -> int:
         """AND gates so far."""
         return self._garbler.gates
+
+    @property
+    def offset(self) -> Blocks:
+        """D, the secret difference of the labels of a wire."""
+        return self._garbler.offset
 
     def give(self, bits: NDArray[Any]) -> Blocks:
         """Labels for bits of the garbler's own. No message."""

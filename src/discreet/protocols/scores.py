@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.crypto.lattice import Answer, Cipher, PublicKey, Table, keys
+from discreet.crypto.lattice import Answer, Cipher, PublicKey, Table, draw_masks, keys, share_of
 from discreet.crypto.layout import Correlation, Matrix
 from discreet.crypto.setting import Setting
 from discreet.errors import ParameterError, RangeError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.protocols.step import Arrays, Steps
     from discreet.randomness import Bits
 
-__all__ = ["Scores", "ask", "prepared", "score"]
+__all__ = ["Asking", "Masks", "Scores", "ask", "prepared", "score"]
 
 _VERSION = 1
 _SEED = 32
@@ -121,37 +121,95 @@ class Scores:
         }
 
 
+class Asking:
+    """The asker's role in two halves, so that several may be under way: features (rows x features), or a query."""
+
+    def __init__(self, features: NDArray[np.int64], agreed: Scores, bits: Bits) -> None:
+        polynomials = agreed.layout.left(_checked(features, agreed.largest))
+        own = expand(bits.bytes(32), domain("scores", _VERSION, "ask"), seeded=bits.seeded)
+        self._agreed = agreed
+        self._secret, public = keys(agreed.setting, own)
+        self._message = _message(public, self._secret.encrypt(polynomials, own))
+
+    def __repr__(self) -> str:
+        return "Asking(...)"
+
+    def send(self) -> Steps[None]:
+        """Send the question."""
+        yield Send("scores/query", self._message)
+        self._message = {}
+
+    def receive(self) -> Steps[NDArray[np.uint64]]:
+        """Wait for the answer; the asker's shares."""
+        told = yield Receive("scores/answer", self._agreed.answer)
+        layout = self._agreed.layout
+        return layout.read(self._secret.open(Answer(told["mask"], told["body"]), layout.positions))
+
+
 def ask(features: NDArray[np.int64], agreed: Scores, bits: Bits) -> Steps[NDArray[np.uint64]]:
     """The asker's role: its features (rows x features), or its query; returns its shares."""
-    polynomials = agreed.layout.left(_checked(features, agreed.largest))
-    own = expand(bits.bytes(32), domain("scores", _VERSION, "ask"), seeded=bits.seeded)
-    secret, public = keys(agreed.setting, own)
-    cipher = secret.encrypt(polynomials, own)
-    yield Send("scores/query", _message(public, cipher))
-    told = yield Receive("scores/answer", agreed.answer)
-    opened = secret.open(Answer(told["mask"], told["body"]), agreed.layout.positions)
-    return agreed.layout.read(opened)
+    asking = Asking(features, agreed, bits)
+    yield from asking.send()
+    return (yield from asking.receive())
+
+
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """What hides the results of one job, drawn before it is asked: so the scorer's share is known by then."""
+
+    agreed: Scores
+    values: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return "Masks(...)"
+
+    @staticmethod
+    def draw(agreed: Scores, bits: Bits) -> Masks:
+        """Fresh masks, for one job only."""
+        rows, _, outputs = agreed.layout.counts
+        shape = (rows, outputs, agreed.layout.positions.size)
+        return Masks(agreed, draw_masks(agreed.setting, shape, bits))
+
+    def share(self, constants: NDArray[np.int64] | None = None) -> NDArray[np.uint64]:
+        """The scorer's shares of the job in which these masks will be used."""
+        return _shifted(self.agreed, share_of(self.agreed.setting, self.values), constants)
 
 
 def score(
-    weights: NDArray[np.int64] | Table, agreed: Scores, bits: Bits, constants: NDArray[np.int64] | None = None
+    weights: NDArray[np.int64] | Table,
+    agreed: Scores,
+    bits: Bits,
+    constants: NDArray[np.int64] | None = None,
+    masks: Masks | None = None,
 ) -> Steps[NDArray[np.uint64]]:
     """The scorer's role: its weights (features x outputs), series or `prepared` table; returns its shares."""
     table = weights if isinstance(weights, Table) else prepared(weights, agreed)
-    offset = np.zeros((), dtype=np.int64) if constants is None else _checked(constants, agreed.constant)
+    if masks is not None and masks.agreed != agreed:
+        raise ParameterError("masks were drawn for another job")
     own = expand(bits.bytes(32), domain("scores", _VERSION, "score"), seeded=bits.seeded)
+    if constants is not None:
+        _checked(constants, agreed.constant)
     told = yield Receive("scores/query", agreed.query)
     public = PublicKey(agreed.setting, told["key_seed"], told["key_low"], told["key_high"])
     cipher = Cipher(told["seed"], told["low"], told["high"])
-    answer, shares = public.compute(cipher, table, agreed.layout.positions, own)
+    drawn = None if masks is None else masks.values
+    answer, shares = public.compute(cipher, table, agreed.layout.positions, own, drawn)
     yield Send("scores/answer", {"mask": answer.mask, "body": answer.body})
-    whole = agreed.layout.read(shares) + offset.view(np.uint64)
-    return whole & np.uint64((1 << agreed.share_bits) - 1)
+    return _shifted(agreed, shares, constants)
 
 
 def prepared(weights: NDArray[np.int64], agreed: Scores) -> Table:
     """The scorer's weights, transformed once for many askers. Raises `RangeError` if one is too large."""
     return Table.of(agreed.setting, agreed.layout.right(_checked(weights, agreed.heaviest)))
+
+
+def _shifted(
+    agreed: Scores, shares: NDArray[np.uint64], constants: NDArray[np.int64] | None
+) -> NDArray[np.uint64]:
+    """Shares in the order of the job, constants added."""
+    offset = np.zeros((), dtype=np.int64) if constants is None else _checked(constants, agreed.constant)
+    whole = agreed.layout.read(shares) + offset.view(np.uint64)
+    return whole & np.uint64((1 << agreed.share_bits) - 1)
 
 
 def _checked(values: NDArray[np.int64], largest: int) -> NDArray[np.int64]:

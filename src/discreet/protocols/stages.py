@@ -23,9 +23,11 @@ __all__ = [
     "hide",
     "last_choice",
     "last_step",
+    "mixed_score",
     "next_step",
     "number_width",
     "step_back",
+    "winner",
 ]
 
 Arcs = tuple[tuple[int, int], ...]
@@ -51,11 +53,17 @@ def first_step(semiring: Semiring, states: int) -> Circuit:
 
 
 @lru_cache(maxsize=32)
-def next_step(semiring: Semiring, states: int, arcs: Arcs, traced: bool = False) -> Circuit:
-    """score * (+) state * arc, for every state; if ``traced``, also which state each came from."""
+def next_step(
+    semiring: Semiring, states: int, arcs: Arcs, traced: bool = False, ending: bool = False
+) -> Circuit:
+    """score * (+) state * arc, for every state; if ``traced``, also which state each came from.
+
+    If ``ending``, a bit says whether the step is taken: where it is 0, all states stay what they were.
+    """
     build = Builder()
     masked = semiring.kind == "or"
     state = build.words("state", states, semiring.width)
+    going = build.input("going", 1)[0] if ending else None
     own = build.words("own", len(arcs) + states * masked, semiring.width)
     told = build.words("told", states, semiring.width)
     scores = _scores(build, own[len(arcs) :], told) if masked else told
@@ -67,8 +75,32 @@ def next_step(semiring: Semiring, states: int, arcs: Arcs, traced: bool = False)
         joined = [value for _, value in best]
     else:
         joined = [semiring.join(build, [paths[number] for number in part]) for part in into]
-    scored = zip(joined, scores, strict=True)
-    build.output_words("state", [semiring.extend(build, *pair) for pair in scored])
+    scored = [semiring.extend(build, *pair) for pair in zip(joined, scores, strict=True)]
+    if going is not None:
+        scored = [choose(build, going, new, old) for new, old in zip(scored, state, strict=True)]
+    build.output_words("state", scored)
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def mixed_score(semiring: Semiring, components: int) -> Circuit:
+    """(+) of the components of one score, from shares of both."""
+    build = Builder()
+    own = build.words("own", components, semiring.width)
+    told = build.words("told", components, semiring.width)
+    parts = [add(build, *pair) for pair in zip(own, told, strict=True)]
+    build.output("score", semiring.join(build, parts))
+    return build.circuit()
+
+
+@lru_cache(maxsize=32)
+def winner(words: int, width: int, label_bits: int) -> Circuit:
+    """The number of the largest of signed words that may have wrapped, or the label that belongs to it."""
+    build = Builder()
+    totals = build.words("totals", words, width)
+    labels = build.words("labels", words, label_bits) if label_bits else []
+    number = _best(build, words, list(enumerate(totals)))[0]
+    build.output("answer", _taken(build, number, labels) if label_bits else number)
     return build.circuit()
 
 
@@ -102,14 +134,11 @@ def last_choice(semiring: Semiring, states: int) -> Circuit:
 
 @lru_cache(maxsize=32)
 def step_back(states: int) -> Circuit:
-    """The choice of the state with a number: a tree of choices by the bits of the number."""
+    """The choice of the state with a number."""
     build = Builder()
     number = build.input("number", number_width(states))
-    level = build.words("choice", states, number_width(states))
-    for bit in number:
-        paired = [choose(build, bit, b, a) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = paired + level[len(level) & ~1 :]
-    build.output("number", level[0])
+    choices = build.words("choice", states, number_width(states))
+    build.output("number", _taken(build, number, choices))
     return build.circuit()
 
 
@@ -137,6 +166,15 @@ def _best(build: Builder, states: int, numbered: list[tuple[int, Word]]) -> tupl
         return choose(build, second, b[0], a[0]), choose(build, second, b[1], a[1])
 
     return fold(items, larger)
+
+
+def _taken(build: Builder, number: Word, words: list[Word]) -> Word:
+    """The word with a number: a tree of choices by the bits of the number."""
+    level = words
+    for bit in number:
+        paired = [choose(build, bit, b, a) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = paired + level[len(level) & ~1 :]
+    return level[0]
 
 
 def _scores(build: Builder, mine: list[Word], told: list[Word]) -> list[Word]:

@@ -26,13 +26,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, ProtocolError
+from discreet.errors import ParameterError, PartyError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +51,7 @@ __all__ = [
     "phase_of",
     "run_pair",
     "run_parties",
+    "under",
 ]
 
 Arrays = Mapping[str, NDArray[Any] | bytes]
@@ -230,6 +231,23 @@ def domain(protocol: str, version: int, *parts: object) -> str:
 def phase_of(name: str) -> str:
     """The part of a message's name before its first slash."""
     return name.partition("/")[0]
+
+
+def under(phase: str, steps: Steps[Output]) -> Steps[Output]:
+    """The same steps with all messages counted under one phase: its name is put before theirs."""
+    try:
+        asked = next(steps)
+        while True:
+            try:
+                answer = yield replace(asked, name=f"{phase}/{asked.name}")
+            except PartyError as loss:
+                asked = steps.throw(loss)
+            else:
+                asked = steps.send(answer)
+    except StopIteration as end:
+        return end.value
+    finally:
+        steps.close()
 
 
 def describe(value: NDArray[Any] | bytes) -> tuple[str, tuple[int, ...]]:

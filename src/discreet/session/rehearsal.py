@@ -47,19 +47,30 @@ _COMMAND = "from discreet.session.rehearsal import perform; perform()"
 class Part:
     """A role in a rehearsal: where it is imported from (``package.module:function``), and its private input.
 
-    The function is called with the private input, what is agreed, and bits.
+    The function is called with the private input, what is agreed, and bits. ``prepare`` names a function that
+    is called with the first two of these before the parties meet, and whose result takes the place of the
+    private input: for what a party does once, whoever comes.
     """
 
     function: str
     private: Any = None
+    prepare: str = ""
 
     def load(self) -> Callable[..., Any]:
-        """Import the function."""
-        place, colon, name = self.function.partition(":")
-        found = getattr(import_module(place), name, None) if colon else None
-        if not callable(found):
-            raise ParameterError("not a role", got=self.function, wanted="package.module:function")
-        return cast("Callable[..., Any]", found)
+        """Import the role."""
+        return _import(self.function)
+
+    def ready(self, agreed: Mapping[str, Any]) -> Any:
+        """The private input as the role takes it."""
+        return _import(self.prepare)(self.private, agreed) if self.prepare else self.private
+
+
+def _import(path: str) -> Callable[..., Any]:
+    place, colon, name = path.partition(":")
+    found = getattr(import_module(place), name, None) if colon else None
+    if not callable(found):
+        raise ParameterError("not a role", got=path, wanted="package.module:function")
+    return cast("Callable[..., Any]", found)
 
 
 def rehearse(
@@ -83,6 +94,7 @@ def rehearse(
             "role": role,
             "function": part.function,
             "private": part.private,
+            "prepare": part.prepare,
             "seed": seed,
             "silence": silence,
             "whole": whole,
@@ -202,7 +214,8 @@ def perform() -> None:
 async def _perform(job: dict[str, Any], out: IO[bytes]) -> None:
     plan, role, home = Plan.of(job["plan"]), job["role"], Home(job["home"])
     me, cards = home.identity(role), {card.name: card for card in home.trusted()}
-    function = Part(job["function"]).load()
+    part = Part(job["function"], job["private"], job["prepare"])
+    function, private = part.load(), part.ready(plan.agreed)
     bits = secure() if job["seed"] is None else seeded(job["seed"] * len(cards) + sorted(cards).index(role))
     listener = await listen(me, [card for name, card in cards.items() if name != role], Place("127.0.0.1", 0))
     write(out, {"port": listener.place.port})
@@ -212,7 +225,7 @@ async def _perform(job: dict[str, Any], out: IO[bytes]) -> None:
         channels = await meet(me, cards, places, role, listener=listener, wait=_WAIT, silence=job["silence"])
     finally:
         await listener.close()
-    steps = function(job["private"], plan.agreed, bits)
+    steps = function(private, plan.agreed, bits)
     outcome = await run(
         plan, role, steps, channels, fingerprint=me.fingerprint, whole=job["whole"], record=job["record"]
     )

@@ -1,0 +1,422 @@
+"""Which word was spoken: the roles of both parties.
+
+    owner of the models       prepared = prepare_model(model, question)          once for many questions
+                              words = yield from answer(prepared, agreed, bits)
+    owner of the recordings   words = yield from ask(recordings, agreed, bits)
+
+``agreed`` is `discreet.ask.offer.Question.to_dict`, which the plan of the session carries.
+
+1. *Scores.* Points: the recordings' quadratic features go out encrypted and come back as sums of products
+   (`discreet.protocols.scores`), a block of frames at a time. Symbols: one column of the table of log
+   probabilities a frame, by oblivious transfer of all columns under one mask. Both ends hold shares.
+2. *Recursion, comparison, label* in one garbled circuit (`discreet.protocols.verdict`).
+3. The answer is opened to those whom the question names.
+
+With ``ahead``, transfers for random choices, masks, and the circuit go before the recording is there
+(`discreet.protocols.ahead`).
+
+**Reveals** the words to those named; to the other party the question itself: how many recordings, and how
+long they are but for the padding. Nothing else, in particular no score.
+**Costs** `discreet.ask.cost`.
+**Trusts** both parties to follow the protocol. An owner of recordings who does not, may send anything instead
+of features: every integer of the agreed form gives shares of some number, and the circuit some word of the
+list. So it gets one word a question, of a question of its own making: the owner of the models counts them. A
+message of another form, size or order ends the run (`discreet.errors.ProtocolError`), and so do residues out
+of range (`discreet.errors.CipherError`) and transfers that fail their check.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from discreet.ask.model import Model, trellis_of
+from discreet.ask.offer import Batch, Offer, Question
+from discreet.crypto.block import derive
+from discreet.crypto.layout import Matrix
+from discreet.errors import ParameterError
+from discreet.protocols.ahead import Early, Late, open_early, open_late
+from discreet.protocols.garbled import Evaluating, Garbling, open_evaluating, open_garbling
+from discreet.protocols.opening import random_words, reduce_words
+from discreet.protocols.scores import Asking, Masks, Scores, prepared, score
+from discreet.protocols.step import under
+from discreet.protocols.verdict import Verdict, find_word, judge, read_word, told_bits
+from discreet.session.plan import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.crypto.block import Blocks
+    from discreet.crypto.lattice import Table
+    from discreet.protocols.step import Steps
+    from discreet.randomness import Bits
+
+__all__ = [
+    "Prepared",
+    "answer",
+    "ask",
+    "features_of",
+    "jobs",
+    "prepare_model",
+    "ready_model",
+    "verdict_of",
+]
+
+_BLOCK = 128
+"""Frames of one job of scores at most."""
+
+_KEPT = 3
+"""Transformed tables that are kept: some 100 MB each for full covariances."""
+
+
+class Prepared:
+    """A model ready for questions: integers, and transformed tables by the length of a block.
+
+    May be shared by the threads of one process.
+    """
+
+    def __init__(self, model: Model) -> None:
+        wide = model.offer.precision
+        self.model = model
+        self._weights = _fixed(model.weights, wide.weight_bits)
+        self._constants = _fixed(model.constants, wide.feature_bits + wide.weight_bits)
+        self._tables: OrderedDict[Scores, Table] = OrderedDict()
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        return f"Prepared({self.model.offer.count} words)"
+
+    @property
+    def constants(self) -> NDArray[np.int64]:
+        """One number a column of scores, on the grid of scores."""
+        return self._constants
+
+    def table(self, job: Scores) -> Table:
+        """The transformed weights for jobs of this size; seconds the first time, then kept for a while."""
+        with self._lock:
+            if job not in self._tables:
+                self._tables[job] = prepared(self._weights, job)
+            self._tables.move_to_end(job)
+            while len(self._tables) > _KEPT:
+                self._tables.popitem(last=False)
+            return self._tables[job]
+
+    def columns(self, offer: Offer) -> NDArray[np.uint64]:
+        """Log probabilities of symbols as words, (symbols, columns)."""
+        fixed = _fixed(self.model.weights, offer.precision.fraction)
+        return reduce_words(fixed.view(np.uint64), offer.precision.width)
+
+
+def prepare_model(model: Model, question: Question | None = None) -> Prepared:
+    """Do now what does not depend on who asks; with a question, also transform the weights for its sizes."""
+    ready = Prepared(model)
+    if question is not None and model.offer.kind != "symbols":
+        for batch in question.batches:
+            ready.table(next(jobs(question.offer, batch)))
+    return ready
+
+
+def answer(
+    private: Prepared | Mapping[str, Any], agreed: Mapping[str, Any], bits: Bits
+) -> Steps[list[str] | None]:
+    """The role "model"; ``private`` is `prepare_model`'s, or `Model.to_dict` (plain data) in a rehearsal.
+
+    Returns the words in the order of `Offer.order`, or None if only the other party learns them.
+    """
+    question = Question.of(agreed)
+    ready = private if isinstance(private, Prepared) else prepare_model(Model.read(private), question)
+    if question.offer != ready.model.offer:
+        raise ParameterError("the question is about another offer", got=question.offer.model[:16])
+    if question.ahead:
+        return (yield from _answer_ahead(ready, question, bits))
+    end = yield from open_garbling(_context(question), bits)
+    words: list[str] = []
+    for batch in question.batches:
+        share = yield from _score(ready, question.offer, batch, end, bits)
+        out = yield from _judge(ready, question.offer, batch, share, end)
+        words += yield from _tell(ready.model, question, batch, out, end)
+    return words or None
+
+
+def ask(
+    private: Sequence[NDArray[Any]] | Callable[[], Sequence[NDArray[Any]]],
+    agreed: Mapping[str, Any],
+    bits: Bits,
+) -> Steps[list[str] | None]:
+    """The role "data"; ``private`` are features, (frames, dimension) or symbols (frames,), one a recording.
+
+    They come in the order of `Offer.order`. Instead, a function may be given that is called when they are
+    needed: with ``ahead`` after all else is done, so that a recording can be made meanwhile. Returns what
+    `answer` does.
+    """
+    question = Question.of(agreed)
+    if question.ahead:
+        return (yield from _ask_ahead(private, question, bits))
+    groups = _grouped(private() if callable(private) else private, question)
+    end = yield from open_evaluating(_context(question), bits)
+    words: list[str] = []
+    for batch, recordings in zip(question.batches, groups, strict=True):
+        plan = verdict_of(question.offer, batch)
+        share = yield from _ask(question.offer, batch, recordings, end, bits)
+        out = yield from find_word(plan, share, _lengths(recordings), end)
+        words += yield from _learn(question, plan, out, end)
+    return words or None
+
+
+def _answer_ahead(ready: Prepared, question: Question, bits: Bits) -> Steps[list[str] | None]:
+    """Everything that does not depend on recordings, then the rest."""
+    offer, told = question.offer, _told(question)
+    end = yield from under("ahead", open_early(_context(question), told, bits))
+    drawn = [_Drawn(ready, offer, batch, bits) for batch in question.batches]
+    outs: list[Blocks] = []
+    for batch, masks in zip(question.batches, drawn, strict=True):
+        outs.append((yield from under("ahead", _judge(ready, offer, batch, masks.share, end))))
+    for masks in drawn:
+        yield from masks.score(end, bits)
+    yield from end.settle()
+    words: list[str] = []
+    for batch, out in zip(question.batches, outs, strict=True):
+        words += yield from _tell(ready.model, question, batch, out, end)
+    return words or None
+
+
+def _ask_ahead(private: Any, question: Question, bits: Bits) -> Steps[list[str] | None]:
+    offer = question.offer
+    end = yield from under("ahead", open_late(_context(question), _told(question), bits))
+    plans = [verdict_of(offer, batch) for batch in question.batches]
+    for plan in plans:
+        for circuit, instances in plan.runs():
+            yield from under("ahead", end.fetch(circuit, instances))
+    groups = _grouped(private() if callable(private) else private, question)
+    shares: list[NDArray[np.uint64]] = []
+    for batch, recordings in zip(question.batches, groups, strict=True):
+        shares.append((yield from _ask(offer, batch, recordings, end, bits)))
+    given = [
+        part.ravel()
+        for plan, share, recordings in zip(plans, shares, groups, strict=True)
+        for part in told_bits(plan, share, _lengths(recordings))
+    ]
+    yield from end.redeem(np.concatenate(given))
+    words: list[str] = []
+    for plan, share, recordings in zip(plans, shares, groups, strict=True):
+        out = yield from find_word(plan, share, _lengths(recordings), end)
+        words += yield from _learn(question, plan, out, end)
+    return words or None
+
+
+class _Drawn:
+    """The masks of one batch, drawn before it is asked about, and the owner's share that follows from them."""
+
+    def __init__(self, ready: Prepared, offer: Offer, batch: Batch, bits: Bits) -> None:
+        self.ready, self.offer, self.batch = ready, offer, batch
+        self._masks: list[Masks] = []
+        if offer.kind == "symbols":
+            self._words = random_words(
+                bits, offer.precision.width, (batch.rows, ready.model.weights.shape[1])
+            )
+            self.share = _laid(self._words, offer, batch)
+        else:
+            self._masks = [Masks.draw(job, bits) for job in jobs(offer, batch)]
+            parts = [masks.share(ready.constants) for masks in self._masks]
+            self.share = _laid(_dropped(np.concatenate(parts), offer), offer, batch)
+
+    def score(self, end: Garbling, bits: Bits) -> Steps[None]:
+        """Answer for the scores of the batch."""
+        ready = self.ready
+        if self.offer.kind == "symbols":
+            masked = ready.columns(self.offer)[None] - self._words[:, None]
+            yield from end.transfers.send(reduce_words(masked, self.offer.precision.width))
+        for job, masks in zip(jobs(self.offer, self.batch), self._masks, strict=False):
+            yield from score(ready.table(job), job, bits, ready.constants, masks)
+
+
+def _score(
+    ready: Prepared, offer: Offer, batch: Batch, end: Garbling, bits: Bits
+) -> Steps[NDArray[np.uint64]]:
+    """The owner's shares of all scores of a batch."""
+    drawn = _Drawn(ready, offer, batch, bits)
+    yield from drawn.score(end, bits)
+    return drawn.share
+
+
+def _ask(
+    offer: Offer, batch: Batch, recordings: Sequence[NDArray[Any]], end: Evaluating, bits: Bits
+) -> Steps[NDArray[np.uint64]]:
+    """The asker's shares of all scores of a batch."""
+    rows = np.concatenate([_stretched(one, batch.frames) for one in recordings])
+    if offer.kind == "symbols":
+        columns = offer.count * offer.states
+        words = yield from end.transfers.take(rows, offer.symbols, columns)
+        return _laid(words, offer, batch)
+    asked: list[Asking] = []
+    for at, job in zip(range(0, len(rows), _block(batch)), jobs(offer, batch), strict=True):
+        block = np.zeros((_block(batch), rows.shape[1]))
+        some = rows[at : at + len(block)]
+        block[: len(some)] = some
+        asked.append(Asking(features_of(block, offer), job, bits))
+        yield from asked[-1].send()
+    parts: list[NDArray[np.uint64]] = []
+    for asking in asked:
+        parts.append((yield from asking.receive()))
+    return _laid(_dropped(np.concatenate(parts), offer), offer, batch)
+
+
+def features_of(points: NDArray[np.float64], offer: Offer) -> NDArray[np.int64]:
+    """Quadratic features on the grid, (frames, terms); points outside the declared range are put on its edge."""
+    inside = np.clip(points, -1.0, 1.0)
+    if offer.kind == "diag":
+        squares = inside**2
+    else:
+        rows, columns = np.triu_indices(offer.dimension)
+        squares = inside[:, rows] * inside[:, columns]
+    return _fixed(np.concatenate([inside, squares], axis=1), offer.precision.feature_bits)
+
+
+def jobs(offer: Offer, batch: Batch) -> Iterator[Scores]:
+    """The jobs of scores of a batch: blocks of frames, all of one size."""
+    wide, ranges = offer.precision, offer.ranges
+    size, columns = _block(batch), offer.count * offer.states * offer.mixtures
+    job = Scores(
+        Matrix(size, wide.terms, columns),
+        largest=2**wide.feature_bits,
+        heaviest=_power(ranges.heaviest + wide.weight_bits),
+        share_bits=wide.share_bits,
+        constant=_power(ranges.constant + wide.feature_bits + wide.weight_bits),
+    )
+    for _ in range(0, batch.rows, size):
+        yield job
+
+
+def verdict_of(offer: Offer, batch: Batch) -> Verdict:
+    """The plan of the garbled part of a batch."""
+    trellis = trellis_of(offer, batch.frames)
+    return Verdict(trellis, batch.recordings, offer.mixtures, batch.least, 8 * offer.label_bytes)
+
+
+def _judge(
+    ready: Prepared, offer: Offer, batch: Batch, share: NDArray[np.uint64], end: Garbling
+) -> Steps[Blocks]:
+    return (
+        yield from judge(verdict_of(offer, batch), ready.model.chains, share, end, ready.model.label_bits)
+    )
+
+
+def _tell(model: Model, question: Question, batch: Batch, out: Blocks, end: Garbling) -> Steps[list[str]]:
+    """Open the words of a batch; those that the owner of the models learns."""
+    if question.opened != "model":
+        yield from end.tell(out)
+    if question.opened == "data":
+        return []
+    shown = yield from end.learn(out)
+    return _words(question.offer, verdict_of(question.offer, batch), shown)
+
+
+def _learn(question: Question, plan: Verdict, out: Blocks, end: Evaluating) -> Steps[list[str]]:
+    """The words of a batch, as far as the owner of the recordings learns them."""
+    words: list[str] = []
+    if question.opened != "model":
+        shown = yield from end.learn(out)
+        words = _words(question.offer, plan, shown)
+    if question.opened != "data":
+        yield from end.tell(out)
+    return words
+
+
+def _words(offer: Offer, plan: Verdict, bits: NDArray[np.uint8]) -> list[str]:
+    answers = read_word(plan, bits)
+    if offer.label_bytes:
+        return [bytes(row).rstrip(b"\0").decode("utf-8", "replace") for row in answers]
+    return [offer.words[int(number)] for number in answers]
+
+
+def _told(question: Question) -> int:
+    """Bits of the asker's in all batches."""
+    return sum(verdict_of(question.offer, batch).told for batch in question.batches)
+
+
+def _context(question: Question) -> bytes:
+    return derive(b"discreet/1/keyword", digest(question.to_dict()).encode())
+
+
+def _grouped(recordings: Sequence[NDArray[Any]], question: Question) -> list[list[NDArray[Any]]]:
+    """Recordings by batch; refused, without saying what is in them, if they are not as agreed."""
+    if len(recordings) != question.recordings:
+        raise ParameterError(
+            "other recordings are asked about than agreed",
+            got=len(recordings),
+            wanted=str(question.recordings),
+        )
+    checked, groups = iter([_checked(one, question.offer) for one in recordings]), []
+    for batch in question.batches:
+        groups.append([next(checked) for _ in range(batch.recordings)])
+        if not all(batch.least <= len(one) <= batch.frames for one in groups[-1]):
+            raise ParameterError(
+                "a recording is longer or shorter than agreed",
+                wanted=f"{batch.least} to {batch.frames} frames",
+            )
+    return cast("list[list[NDArray[Any]]]", groups)
+
+
+def _checked(recording: NDArray[Any], offer: Offer) -> NDArray[Any]:
+    rows = np.asarray(recording)
+    if offer.kind == "symbols":
+        rows = rows[:, 0] if rows.ndim == 2 and rows.shape[1] == 1 else rows
+        fits = rows.ndim == 1 and np.issubdtype(rows.dtype, np.integer) and len(rows)
+        if not fits or rows.min() < 0 or rows.max() >= offer.symbols:
+            raise ParameterError(
+                "these are no symbols of the offer", wanted=f"whole numbers from 0 to {offer.symbols - 1}"
+            )
+        return rows.astype(np.int64)
+    if rows.ndim != 2 or rows.shape[1] != offer.dimension or not len(rows):
+        raise ParameterError(
+            "the features do not fit the offer", got=rows.shape, wanted=f"(frames, {offer.dimension})"
+        )
+    if not np.isfinite(rows).all():
+        raise ParameterError("the features are not finite numbers")
+    return rows.astype(np.float64)
+
+
+def _lengths(recordings: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
+    return np.array([len(one) for one in recordings], dtype=np.intp)
+
+
+def _stretched(recording: NDArray[Any], frames: int) -> NDArray[Any]:
+    """Zeros up to the agreed length: these frames are scored, and their steps not taken."""
+    padded = np.zeros((frames, *recording.shape[1:]), dtype=recording.dtype)
+    padded[: len(recording)] = recording
+    return padded
+
+
+def _block(batch: Batch) -> int:
+    """Frames of one job: as few jobs as can be, all alike."""
+    return -(-batch.rows // -(-batch.rows // _BLOCK))
+
+
+def _dropped(shares: NDArray[np.uint64], offer: Offer) -> NDArray[np.uint64]:
+    """Shares on the grid of the recursion."""
+    return reduce_words(shares >> np.uint64(offer.precision.drop), offer.precision.width)
+
+
+def _laid(words: NDArray[np.uint64], offer: Offer, batch: Batch) -> NDArray[np.uint64]:
+    """Words (frames of all recordings and perhaps more, columns) in the order of `Verdict.shape`."""
+    apart = words[: batch.rows].reshape(batch.recordings, batch.frames, offer.count, -1)
+    return np.ascontiguousarray(apart.transpose(1, 0, 2, 3)).reshape(batch.frames, -1, apart.shape[3])
+
+
+def _fixed(values: NDArray[np.float64], bits: int) -> NDArray[np.int64]:
+    return np.round(values * 2.0**bits).astype(np.int64)
+
+
+def _power(exponent: int) -> int:
+    """2**exponent, at least 1."""
+    return 2 ** max(0, exponent)
+
+
+def ready_model(private: Mapping[str, Any], agreed: Mapping[str, Any]) -> Prepared:
+    """`prepare_model` for a rehearsal, where models come as plain data."""
+    return prepare_model(Model.read(private), Question.of(agreed))

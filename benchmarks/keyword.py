@@ -1,17 +1,19 @@
 """One spoken word between two parties: against the time it takes to say it, and the published protocol.
 
-98 frames (0.98 s) of 39 numbers, 10 words of 5 states, full covariances; two processes over mutual TLS on this
-machine, everything counted after the connection. The published protocol at 2048 bits (112-bit security, less
-than ours) is priced from its operations, each measured here: it would take half an hour to run.
+98 frames (0.98 s) of 39 numbers, 10 words of 5 states, full covariances; two processes over mutual TLS on
+this machine, everything counted after the connection. The published protocol at 2048 bits (112-bit
+security, less than ours) is priced from its operations, each measured here: it would take half an hour to
+run.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.table import Finding
 from experiments.keyword_growth import Size, invented
 from experiments.published_words import Job, price
+
+from benchmarks.table import Finding
 
 if TYPE_CHECKING:
     from discreet.ask import Answer

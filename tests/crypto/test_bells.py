@@ -135,7 +135,9 @@ def test_a_bell_is_as_near_to_the_true_law_as_is_proven(deviation, closeness):
     assert bell.bits == bell.urn.bits + 1
 
 
-@pytest.mark.parametrize(("deviation", "closeness"), [(6.0, 2), (12.0, 4), (32.5, 72), (77.77, 30)])
+@pytest.mark.parametrize(
+    ("deviation", "closeness"), [(8.0, 4), (12.0, 2), (12.0, 4), (32.5, 72), (77.77, 30)]
+)
 def test_a_sum_of_bells_is_as_near_to_the_true_law_as_is_proven(deviation, closeness):
     noise = bells(deviation, Fraction(1, 2**closeness))
     assert len(noise.terms) == 2
@@ -163,7 +165,7 @@ def test_narrow_bells_do_not_make_a_bell():
         off_by(Fraction(1, 4), Fraction(1, 4), 2)
 
 
-@pytest.mark.parametrize(("deviation", "closeness"), [(0.5, 1), (1.0, 4), (3.0, 4), (6.0, 2), (12.0, 4)])
+@pytest.mark.parametrize(("deviation", "closeness"), [(0.5, 1), (1.0, 4), (3.0, 4), (12.0, 2), (12.0, 4)])
 def test_the_circuit_has_the_law_of_its_tables_by_trying_every_input(deviation, closeness):
     noise = bells(deviation, Fraction(1, 2**closeness))
     assert noise.bits <= 18
@@ -210,8 +212,8 @@ def test_many_draws_have_the_true_law(deviation):
 
 
 def test_costs_are_as_documented():
-    for deviation, most in ((1.0, 130), (32.5, 440), (1e4, 1100), (2.0**30, 2500)):
-        assert circuit_of(bells(deviation, Fraction(1, 2**70)), 22).ands < most
+    for deviation, most in ((1.0, 130), (32.5, 460), (1e4, 1150), (2.0**30, 3500)):
+        assert circuit_of(bells(deviation, Fraction(1, 2**70)), 40).ands < most
 
 
 def test_laws_that_cannot_be_drawn_are_refused():

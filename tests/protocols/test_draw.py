@@ -203,6 +203,7 @@ def test_plans_survive_plain_data():
     assert Draw.of(json.loads(json.dumps(SMALL.to_dict()))) == SMALL
     assert Draw.of(json.loads(json.dumps(SMALL.to_dict()))).context == SMALL.context
     assert Draw(3000, 32, (5.5, 41), "garbler", "evaluator").context != SMALL.context
+    assert Draw(9, 32, (6, 40), "a", "b").context == Draw(9, 32, (6.0, 40), "a", "b").context
 
 
 @pytest.mark.parametrize(

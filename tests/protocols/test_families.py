@@ -255,6 +255,18 @@ def test_each_vector_is_masked_once_however_many_families_it_is_in():
     assert many.bytes()["a", "b"] < few.bytes()["a", "b"] + 5 * 640 * 16 * 2
 
 
+def test_frames_add_little_to_what_was_announced():
+    from discreet.wire.frame import write_message
+
+    for name in ("families with a helper", "families by transfers", "families of three"):
+        agreed = replace(AGREED[name], rows=20_000)
+        _, transcript = play(agreed, codes_of(agreed, np.random.default_rng(1)))
+        framed = sum(
+            len(frame) for record in transcript for frame in write_message(0, record.name, record.arrays)
+        )
+        assert 1 <= framed / sum(agreed.bytes().values()) <= 1.01
+
+
 def test_memory_is_bounded_by_the_piece_not_by_the_rows():
     vectors = (Vector("a", 1000), Vector("b", 900), Vector("c", 5))
     for route in ("helper", "three"):
@@ -382,3 +394,16 @@ def test_an_opened_table_is_the_pooled_one():
         out, _ = play(agreed, codes)
     whole = sum(out[name][2] for name in agreed.shareholders) & np.uint64(2**agreed.ring_bits - 1)
     assert whole.tolist() == pooled(agreed, codes)[2].tolist()
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_family_and_no_column_to_send_are_fine(route):
+    """Nothing to count, or only vectors with one code: tables are margins, and nothing travels but keys."""
+    holders = tuple("abc") if route == "three" else tuple("ab")
+    for chosen in ((), ((0, 1),), ((2, 1),)):
+        agreed = Families(1, holders, (Vector("a", 1), Vector("b", 1), Vector("a", 4)), chosen, route)
+        codes = codes_of(agreed, np.random.default_rng(1))
+        out, transcript = play(agreed, codes)
+        assert right(agreed, codes, out)
+        assert moved(transcript) == agreed.bytes()
+        assert not any(record.name in {"families/masked", "families/offered"} for record in transcript)

@@ -155,13 +155,17 @@ def _split(
 
 def _cost(plan: tuple[int, tuple[Fraction, ...]], distance: Fraction) -> float | None:
     """AND gates of a draw, nearly; None if a term is too wide for one urn."""
-    _, variances = plan
+    shift, variances = plan
     part = _part(variances, distance)
     try:
         depths = [depth_of(variance, part) for variance in variances]
     except ParameterError:
         return None
-    return sum(2**depth + 2 * depth - math.log2(part) for depth in depths)
+    later = len(depths) - 1
+    carries = (
+        shift * later * (later + 1) / 2 + (depths[-1] + 1) * later
+    )  # ever wider sums, from the inside out
+    return sum(2**depth + depth - math.log2(part) for depth in depths) + carries
 
 
 def _part(variances: Sequence[Fraction], distance: Fraction) -> Fraction:

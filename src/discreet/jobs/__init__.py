@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.result import Result
+    from discreet.jobs.rotation import break_rotation
     from discreet.jobs.show import Shown, show_bundle
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Released",
     "Result",
     "Shown",
+    "break_rotation",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
@@ -78,6 +80,7 @@ _HOMES = {
     "read_plan": "plan",
     "prepare_people": "prep",
     "Result": "result",
+    "break_rotation": "rotation",
     "Preview": "forecast",
     "preview": "forecast",
     "Explained": "release",

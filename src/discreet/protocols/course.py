@@ -50,9 +50,11 @@ class Course:
         for chain in self.agreed.chains:
             places = {self.holder(index): place for place, index in enumerate(chain)}
             if sender in places and receiver in places:
-                later, earlier = places[sender] > places[receiver], places[sender] == 0
-                if later or (earlier and places[receiver] == 1):
-                    wanted.add(chain[places[sender]])
+                place, other = places[sender], places[receiver]
+                later = other < place and self.width(chain, place)
+                first = (place, other) == (0, 1) and self.free(chain[1])
+                if later or first:
+                    wanted.add(chain[place])
         return sorted(index for index in wanted if self.free(index))
 
     def passed(self, sender: str, receiver: str, place: int) -> list[int]:

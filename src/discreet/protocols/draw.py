@@ -86,6 +86,7 @@ class Draw:
                 got=self.law,
                 wanted="(deviation, closeness), with a closeness of 1 to 200 bits",
             )
+        object.__setattr__(self, "law", (float(self.law[0]), int(self.law[1])))  # 32 and 32.0 are one plan
         if self.garbler == self.evaluator:
             raise ParameterError("noise is drawn by two parties", got=self.garbler, wanted="two names")
         _ = self.noise
@@ -104,13 +105,13 @@ class Draw:
     def of(plain: Mapping[str, Any]) -> Draw:
         """From plain data."""
         deviation, closeness = plain["law"]
-        law = (float(deviation), int(closeness))
+        law = (deviation, closeness)
         return Draw(plain["cells"], plain["ring_bits"], law, plain["garbler"], plain["evaluator"])
 
     @property
     def noise(self) -> Bells:
         """The sum of small discrete Gaussians from which a cell is drawn."""
-        return bells(float(self.law[0]), Fraction(1, self.cells << self.law[1]))
+        return bells(self.law[0], Fraction(1, self.cells << self.law[1]))
 
     @property
     def largest(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.places import OUT, data_folder
 
-REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release")
+REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release", "network")
 INVENTED = ("asia", "dice", "dice_utility", "dice_violation", "worlds")
 NAMES = REAL + INVENTED
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 
 from discreet.bundle import load_bundle
 from discreet.errors import BundleError, DataError, DiscreetError, ParameterError

@@ -39,18 +39,19 @@ def test_nobody_changes_the_tables_by_more_than_rows_times_the_root_of_families(
     assert max(lengths) == pytest.approx(bound)
 
 
-@pytest.mark.parametrize("sigma", [2.0, 2.5, 3.0, 5.0, 12.0, 40.0])
+@pytest.mark.parametrize("sigma", [0.75, 0.8, 1.0, 1.4, 2.0, 2.5, 3.0, 4.0, 5.0, 8.0, 12.0, 40.0, 150.0])
 @pytest.mark.parametrize("families", [1, 2, 6, 25])
 @pytest.mark.parametrize("rows", [1, 3])
 def test_discrete_noise_costs_no_more_than_it_is_charged_corner_by_corner(
     sigma: float, families: int, rows: int
 ) -> None:
-    """Against one cell a family changed by ``rows``: the sum over those cells tells all there is to tell.
+    """One cell of each family changed by ``rows``: the sum over those cells tells all there is to tell.
 
-    The corners of the trade-off curve are thresholds on that sum, whose law is computed here by summing its
-    probabilities, in logarithms, out to 45 deviations.
+    ``families`` 1 and ``rows`` 1 is what the proof in `discreet.mechanisms.tables` needs; the others follow,
+    and are looked at all the same. The corners of the trade-off curve are thresholds on the sum, whose law is
+    computed by adding its probabilities, in logarithms, out to 45 deviations.
     """
-    tau, shift = sigma * math.sqrt(families), rows * families  # U / rows, see the docstring of the module
+    tau, shift = sigma * math.sqrt(families), rows * families
     far = math.ceil(45 * tau) + shift
     points = np.arange(-far, 1, dtype=float)
     mass = -(points**2) / (2 * tau * tau)
@@ -61,7 +62,7 @@ def test_discrete_noise_costs_no_more_than_it_is_charged_corner_by_corner(
     distance = (place[shift:] - place[:-shift])[seen.start - shift :]
     charged = tables._charged(sigma, rows * math.sqrt(families))
     assert distance.max() <= charged
-    assert charged <= rows * math.sqrt(families) / sigma * 1.02
+    assert charged <= rows * math.sqrt(families) / sigma * (1.12 if sigma < 2 else 1.02)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0, 100.0])

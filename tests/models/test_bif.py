@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

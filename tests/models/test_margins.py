@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 from scipy.integrate import quad
 
 from discreet.errors import ParameterError

@@ -7,7 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 
 from discreet.errors import ParameterError, TooLargeError
 from discreet.models.network import Network

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 
 from discreet.errors import DataError
 from discreet.models.structure import Structure

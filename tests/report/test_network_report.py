@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 from matplotlib.image import imread
 
 from discreet.accounting.guarantee import Guarantee

@@ -1,24 +1,23 @@
 """Noise for tables of counts: one discrete Gaussian, one sigma, every cell of every family.
 
-One law for a curator (`discreet.fit`) and for parties who draw the noise together (`discreet.join`): the
+One law for a curator (`discreet.fit`) and for parties who draw the noise together: the
 noise is an integer, so that both release exactly the same distribution.
 
 **One person.** A person with at most r rows changes every family's table by whole numbers that sum to r at
 most, so by an L2 length of at most r; all F tables together by r sqrt(F).
 
-**What integers cost.** Let X be independent discrete Gaussians of scale sigma and v one person's change, a
-vector of integers with greatest common divisor g. The odds of X against X + v depend on U = v.X alone, and
-by Poisson summation U is a discrete Gaussian on multiples of g with scale s = sigma |v|, up to a factor
-1 +- 2 m exp(-pi^2 sigma^2). Neighbours are told apart best by thresholds on U. In units of g, with
-tau = s / g and shift d = |v|^2 / g,
-    Phi^-1 P[U <= j] - Phi^-1 P[U <= j - d]  <=  (d / tau) (1 + 1 / (24 tau^2) + ...)
-at every j: the error of the midpoint rule, largest in the middle. The corners of the discrete trade-off curve
-thus lie above that of a continuous Gaussian with mu = |v| / sigma * (1 + 1 / (24 sigma^2) + ...), and between
-its corners it is a chord of a convex set. We charge for
-    mu = r sqrt(F) / sigma * (1 + 1 / (16 sigma^2)),        sigma >= 2,
-half as much again as the expansion needs; `tests/mechanisms/test_tables.py` compares the two curves corner by
-corner, thirty deviations out (beyond lies a mass of 1e-190). At sigma 12 the price is four parts in ten
-thousand.
+**What integers cost.** Take one cell and a change by one: X against X + 1, X a discrete Gaussian of scale
+sigma. Neighbours are told apart best by thresholds, and for every threshold j
+    Phi^-1 P[X <= j] - Phi^-1 P[X <= j - 1]  <=  (1 / sigma) (1 + 1 / (24 sigma^2) + ...),
+the error of the midpoint rule, largest in the middle. So the corners of the discrete trade-off curve lie
+above the curve of a continuous Gaussian with mu = 1 / sigma times that factor; between its corners the curve
+is a chord of a convex set. A change by k is k such steps, so it costs k times as much at most; and many cells
+cost the root of the sum of squares, because products of trade-off functions keep their order (Dong, Roth and
+Su 2022). We charge for
+    mu = r sqrt(F) / sigma * (1 + 1 / (16 sigma^2)),        sigma >= 3/4,
+half as much again as the expansion needs. `tests/mechanisms/test_tables.py` computes the corners for many
+sigmas, thirty deviations out (beyond lies a mass of 1e-190). At sigma 12 the price is four parts in ten
+thousand, where one unit a cell more (`discreet.mechanisms.noise`) would double what a person can change.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SMALLEST_SIGMA", "TableLaw", "law", "release_tables"]
 
-SMALLEST_SIGMA = 2.0
+SMALLEST_SIGMA = 0.75
 """Less noise is not drawn, even if the budget would allow it; then less is charged."""
 
 _GRID = 2**8  # sigma is a multiple of 1 / 256

@@ -57,11 +57,11 @@ def multiply(
     """The product of factors as a table over ``scope``, which contains all their variables."""
     product = np.ones([cards[name] for name in scope])
     for factor in factors:
-        product *= spread(factor, scope, cards)
+        product *= _spread(factor, scope, cards)
     return product
 
 
-def spread(factor: Factor, scope: tuple[str, ...], cards: Mapping[str, int]) -> NDArray[np.float64]:
+def _spread(factor: Factor, scope: tuple[str, ...], cards: Mapping[str, int]) -> NDArray[np.float64]:
     """A factor's table with its axes where ``scope`` has them, and length one elsewhere."""
     order = sorted(range(len(factor.scope)), key=lambda axis: scope.index(factor.scope[axis]))
     held = set(factor.scope)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.asia import paper_asia
+from experiments.paper_asia import paper_asia
 from sklearn import exceptions
 from sklearn.base import clone
 

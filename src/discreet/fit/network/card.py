@@ -92,7 +92,7 @@ model = BayesianNetwork.load("this-folder")
 model.cpt("node"), model.query(["node"], {{"other": "state"}}), model.sample(1000)
 ```
 
-Without discreet: `network.bif` holds the same tables, for pgmpy, bnlearn, pyAgrum and others.
+Without discreet: the file network.bif holds the same tables, for pgmpy, bnlearn, pyAgrum and others.
 
 SHA-256 of the tensors: `{digest}`
 """

@@ -23,7 +23,8 @@ __all__ = ["draw_flows", "places_of"]
 
 _WIDE = 6.4
 _HALF = (0.80, 0.27)  # half the sides of a box, in inches
-_LABELLED = 4  # with more parties, only our own arrows are labelled
+_FEW = 3  # parties: with more, only our own arrows are labelled, and labels stand on them
+_MANY = 4  # with more still, what others send each other is a line
 _GAP = 0.16  # how far the two arrows of a pair stand off the straight line, in inches
 _AT = 0.36  # where on an arrow its label stands: nearer to who sent
 
@@ -75,7 +76,7 @@ def _arrow(
     long = float(np.hypot(*way))
     side = np.array([way[1], -way[0]]) / long
     ours = flow.counted is not None
-    if not ours and len(paper.parties) > _LABELLED:
+    if not ours and len(paper.parties) > _MANY:
         style: Any = {"color": colours.line, "linewidth": 1.0, "zorder": 1}
         axes.plot([begin[0], end[0]], [begin[1], end[1]], **style)
         return
@@ -96,8 +97,11 @@ def _arrow(
             zorder=3 if ours else 2,
         )
     )
-    place = first + _AT * (last - first) + side * (0.8 * _GAP if abs(way[1]) < 0.1 else 0.5 * _GAP)
-    _label(axes, place, size_of(flow.size), ours, colours)
+    few = len(paper.parties) <= _FEW
+    if ours or few:
+        room = 0.09 * abs(float(side[1])) + 0.30 * abs(float(side[0])) if few else 0.0
+        place = first + _AT * (last - first) + side * (0.9 * _GAP + room)
+        _label(axes, place, size_of(flow.size), ours, colours)
 
 
 def _label(axes: Axes, place: NDArray[np.float64], words: str, ours: bool, colours: Colours) -> None:

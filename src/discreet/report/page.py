@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from discreet.report.hmm import HMMPaper
 from discreet.report.hmm_page import face_hmm
+from discreet.report.join import JoinPaper
+from discreet.report.join_page import face_join
 from discreet.report.mixture import MixturePaper
 from discreet.report.mixture_page import face_mixture
 from discreet.report.style import STYLE
@@ -65,6 +67,8 @@ def write_page(paper: Paper) -> str:
 def _face(paper: Paper) -> Face:
     if isinstance(paper, MixturePaper):
         return face_mixture(paper)
+    if isinstance(paper, JoinPaper):
+        return face_join(paper)
     assert isinstance(paper, HMMPaper)
     return face_hmm(paper)
 

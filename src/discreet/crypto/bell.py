@@ -70,9 +70,9 @@ class Bell:
 
 
 def depth_of(variance: Fraction, distance: Fraction) -> int:
-    """Bits of the largest magnitude, such that what lies beyond has less than half the distance."""
+    """Bits of the largest magnitude, such that what lies beyond has at most seven eighths of the distance."""
     for depth in range(1, DEEPEST + 1):
-        if _log_tail(float(variance), 2**depth) < math.log(distance):
+        if _log_tail(float(variance), 2**depth) < math.log(distance * 7 / 8):
             return depth
     raise ParameterError(
         "a single urn cannot hold so wide a bell",
@@ -104,13 +104,15 @@ def _bell(variance: Fraction, depth: int, width: int) -> Bell:
 
 def _magnitudes(variance: Fraction, count: int, places: int) -> tuple[list[tuple[int, int]], int]:
     """Bounds of P[|y| = j] for j < count, and an upper bound of the rest, all times 2**places."""
-    bounds = [exponential(-j * j / (2 * variance), places) for j in range(count + 1)]
-    ratio = Fraction(exponential(-(2 * count + 1) / (2 * variance), places)[1], 2**places)
-    rest = math.ceil(bounds[count][1] / (1 - ratio))
-    low = bounds[0][0] + 2 * sum(low for low, _ in bounds[1:count])
-    high = bounds[0][1] + 2 * sum(high for _, high in bounds[1:count]) + 2 * rest
+    reach = max(count, math.isqrt(math.ceil(2 * variance * places)) + 1)  # beyond it, less than exp(-places)
+    bounds = [exponential(-j * j / (2 * variance), places) for j in range(reach + 1)]
+    ratio = Fraction(exponential(-(2 * reach + 1) / (2 * variance), places)[1], 2**places)
+    beyond = math.ceil(bounds[reach][1] / (1 - ratio))
+    low = bounds[0][0] + 2 * sum(low for low, _ in bounds[1:reach])
+    high = bounds[0][1] + 2 * sum(high for _, high in bounds[1:reach]) + 2 * beyond
     chances = [
         ((times * down << places) // high, -((-times * up << places) // low))
         for times, (down, up) in zip((1, *[2] * count), bounds[:count], strict=False)
     ]
-    return chances, -((-2 * rest << places) // low)
+    tail = 2 * (sum(high for _, high in bounds[count:reach]) + beyond)
+    return chances, -((-tail << places) // low)

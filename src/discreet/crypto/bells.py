@@ -143,7 +143,8 @@ def _split(
         room = 1 - 4 * least * 4**shift / float(variance)
         if room <= 0:
             return None
-        first = Fraction(math.ceil(float(variance) * (1 - math.sqrt(room)) / 2 * 4096 * (1 + 1e-9)), 4096)
+        narrow = 2 * least * 4**shift / (1 + math.sqrt(room))
+        first = Fraction(math.ceil(narrow * (1 + 1e-9) * 4096), 4096)
         rest = (variance - first) / 4**shift
         if rest <= 0 or float(first * rest / variance) < least:
             return None

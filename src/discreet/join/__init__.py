@@ -1,6 +1,7 @@
 """Trust: nobody sees the whole. Networks are fitted to columns that different parties hold.
 
-`rehearse` runs a plan with every party as a process on this machine, `run` takes part in one as a party.
+`check` tells what a plan reveals and costs, `rehearse` runs it with every party as a process on this machine,
+and `run` takes part in it as one of the parties.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.join.joined import Joined
     from discreet.join.plan import JoinPlan
-    from discreet.join.rehearsal import rehearse, run
+    from discreet.join.rehearsal import check, rehearse, run
 
-__all__ = ["JoinPlan", "Joined", "rehearse", "run"]
+__all__ = ["JoinPlan", "Joined", "check", "rehearse", "run"]
 
-_PLACES = {"JoinPlan": "plan", "Joined": "joined", "rehearse": "rehearsal", "run": "rehearsal"}
+_PLACES = {
+    "JoinPlan": "plan",
+    "Joined": "joined",
+    "check": "rehearsal",
+    "rehearse": "rehearsal",
+    "run": "rehearsal",
+}
 
 
 def __getattr__(name: str) -> object:

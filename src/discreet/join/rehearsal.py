@@ -13,10 +13,11 @@ from discreet.join.payment import Payment, Purse, finish
 from discreet.join.plan import JoinPlan
 
 if TYPE_CHECKING:
+    from discreet.join.cost import Cost
     from discreet.protocols.step import Steps
     from discreet.session.meeting import Outcome
 
-__all__ = ["plan_of", "rehearse", "run"]
+__all__ = ["check", "plan_of", "rehearse", "run"]
 
 _ROLES = "discreet.join.roles"
 
@@ -28,6 +29,13 @@ def plan_of(plan: Given) -> JoinPlan:
     if isinstance(plan, JoinPlan):
         return plan
     return JoinPlan.of(plan) if isinstance(plan, Mapping) else JoinPlan.read(plan)
+
+
+def check(plan: Given, rows: int | None = None) -> Cost:
+    """What a plan reveals to whom, and what it costs, before anything runs; see `discreet.join.cost`."""
+    from discreet.join.cost import cost
+
+    return cost(plan_of(plan), rows)
 
 
 def rehearse(

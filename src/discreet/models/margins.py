@@ -7,6 +7,9 @@ a table as a sum of interactions, one for each subset S of its family (the analy
 interaction of S is orthogonal to that of any other subset, and every family that contains S measures it, with
 a variance in proportion to the cells that are summed away. Their average with inverse weights is the
 least-squares estimate, in closed form, and makes any two tables agree on every shared margin.
+
+**Rows.** `discreet.models.backoff` turns each table into probabilities: no count is negative, none is
+nothing, and rows with few people lean on rows with fewer parents.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.models.backoff import conditional
 from discreet.models.network import Network
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["consistent", "parameters"]
 
+_SMALLEST_PRIOR = 1e-3
 _MOST_SHARED = 10  # interactions of more variables are left as they were measured
 
 
@@ -39,15 +44,21 @@ def parameters(
 
     ``tables`` holds counts by node, exact (``sigma`` None or 0) or with Gaussian noise of standard deviation
     ``sigma`` in every cell; at least those of `Structure.measured`. ``prior`` is how many imaginary rows each
-    parent configuration gets, spread evenly over the states of the node; without noise and with prior 0, a
-    configuration that never occurred gets even probabilities.
+    parent configuration gets, spread evenly over the states of the node. It may be 0 only without noise: then
+    rows are those of maximum likelihood, and a configuration that never occurred gets even probabilities.
     """
     held = _check(tables, structure, prior, sigma)
-    if sigma:
-        held = consistent(held, structure)
-        held = {node: np.maximum(table, 0) for node, table in held.items()}
-    full = {node: held[node] if node in held else _inner(node, held, structure) for node in structure.nodes}
-    return Network(structure, {node: _rows(table, prior) for node, table in full.items()})
+    if not sigma:
+        exact = {
+            node: held[node] if node in held else _inner(node, held, structure) for node in structure.nodes
+        }
+        return Network(structure, {node: _rows(table, prior) for node, table in exact.items()})
+    held = consistent(held, structure)
+    fitted: dict[str, NDArray[np.float64]] = {}
+    for node in structure.nodes:
+        table = held[node] if node in held else _inner(node, held, structure)
+        fitted[node] = conditional(table, sigma * _spread_of(node, held, structure), prior)
+    return Network(structure, fitted)
 
 
 def consistent(
@@ -110,6 +121,15 @@ def _inner(node: str, held: Mapping[str, NDArray[np.float64]], structure: Struct
     return held[host].sum(axis=gone).transpose([left.index(name) for name in family])
 
 
+def _spread_of(node: str, held: Mapping[str, NDArray[np.float64]], structure: Structure) -> float:
+    """The deviation of a cell of a family, in those of a measured cell: 1, or that of a mean of margins."""
+    if node in held:
+        return 1.0
+    family, size = set(structure.families[node]), math.prod(structure.shape(node))
+    hosts = [table.size / size for other, table in held.items() if family <= set(structure.families[other])]
+    return 1 / math.sqrt(sum(1 / cells for cells in hosts))
+
+
 def _rows(table: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
     """Rows in proportion to counts and the prior; even where there is neither."""
     counts = table + prior / table.shape[-1]
@@ -125,6 +145,10 @@ def _check(
         raise ParameterError("the prior is not a number of rows", got=prior, wanted=">= 0 and finite")
     if sigma is not None and not (math.isfinite(sigma) and sigma >= 0):
         raise ParameterError("sigma is not a standard deviation", got=sigma, wanted=">= 0 and finite")
+    if sigma and prior < _SMALLEST_PRIOR:
+        raise ParameterError(
+            "noisy tables need a prior", got=prior, wanted=f">= {_SMALLEST_PRIOR}", remedy="Usually 1."
+        )
     lacking = [node for node in structure.measured if node not in tables]
     if lacking:
         raise ParameterError(

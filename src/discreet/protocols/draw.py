@@ -6,7 +6,8 @@
 Each party gives uniform bits; the bits that count are the exclusive or of both, so they are uniform and
 unknown to either. A garbled circuit turns them into noise by public tables (`discreet.crypto.bells`) and
 adds a uniform word of the garbler's: the sum is the evaluator's share, minus the word the garbler's. Nothing
-else is opened. Added to shares of a count before those are opened, the noise cannot be subtracted by anybody.
+else is opened. Each adds its share to its share of a count before those are opened; a helper, who has no
+share of the count, gives its own to a party other than the evaluator. Then nobody can subtract the noise.
 
 **The law.** Within a total variation of 2**-closeness, for all cells together, of independent discrete
 Gaussians of the stated deviation, which is the law of `discreet.mechanisms.noise`; the bound is proven in

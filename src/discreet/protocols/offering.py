@@ -1,4 +1,4 @@
-"""Tables of counts between two holders alone, by transfers (route "transfer" of `discreet.protocols.families`).
+"""Tables of counts between two holders alone, by transfers (`discreet.protocols.families`, "transfer").
 
 For a vector y whose holder chooses, and all vectors x of the other that share a family with it, every row
 and column j of y is one correlated transfer: the choice is y's bit, and what hangs on it is the whole string

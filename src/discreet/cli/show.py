@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import terminal
+from discreet.cli.join import joint
 from discreet.cli.shown import components, states
 
 __all__ = ["show"]
@@ -35,10 +36,13 @@ def show(
             f"A Gaussian mixture of {', '.join(paper.columns)}: {len(paper.order)} components, {kind}"
         )
         components(paper)
+    elif shown.kind == "joint-network":
+        joint(paper)
     else:
         over = f" of {', '.join(paper.columns)}" if paper.columns else ""
         terminal.heading(f"A hidden Markov model{over}: {paper.states} states, {paper.emissions}")
         states(paper)
     terminal.promise(paper.guarantee.words(), paper.guarantee.private)
     terminal.line(paper.sentence)
-    terminal.line(f"SHA-256 of the tensors: {paper.digest}", "dim")
+    if paper.digest:
+        terminal.line(f"SHA-256 of the tensors: {paper.digest}", "dim")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
     from discreet.jobs.hmm import fit_hmm
+    from discreet.jobs.join import Kept, check_join, demo_join, new_join, rehearse_join, run_join
+    from discreet.jobs.joint import size_of
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
     from discreet.jobs.party import new_party, parties, read_party, trust_party
@@ -28,16 +30,20 @@ __all__ = [
     "FitHMM",
     "FitMixture",
     "FitPlan",
+    "Kept",
     "Preview",
     "Released",
     "Result",
     "Shown",
+    "check_join",
+    "demo_join",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
     "learn_map",
     "make_plan",
     "new_budget",
+    "new_join",
     "new_party",
     "open_ledger",
     "parties",
@@ -46,9 +52,12 @@ __all__ = [
     "preview",
     "read_party",
     "read_plan",
+    "rehearse_join",
     "run_demo",
+    "run_join",
     "run_release",
     "show_bundle",
+    "size_of",
     "trust_party",
 ]
 
@@ -59,6 +68,13 @@ _HOMES = {
     "new_budget": "ledger",
     "open_ledger": "ledger",
     "fit_hmm": "hmm",
+    "Kept": "join",
+    "check_join": "join",
+    "demo_join": "join",
+    "new_join": "join",
+    "rehearse_join": "join",
+    "run_join": "join",
+    "size_of": "joint",
     "fit_mixture": "mixture",
     "new_party": "party",
     "parties": "party",

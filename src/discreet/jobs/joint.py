@@ -15,7 +15,7 @@ from discreet.join.plan import JoinPlan
 from discreet.join.traffic import announced, node_bytes
 from discreet.models.bif import bif_text
 from discreet.models.network import Network
-from discreet.report.join import Flow, JoinPaper, Node
+from discreet.report.join import Flow, JoinPaper, Node, size_of
 from discreet.report.page import write_page
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from discreet.join import Joined
 
-__all__ = ["KIND", "joint_paper", "keep", "receipt_paper"]
+__all__ = ["KIND", "joint_paper", "keep", "receipt_paper", "size_of"]
 
 KIND = "joint-network"
 """What a bundle calls a network that parties fitted together."""

@@ -27,7 +27,7 @@ START = Draft(
     name="my-study",
     holders={"clinic": ("smoker", "cough"), "registry": ("diagnosis",)},
     helper="dealer",
-    structure='''# Either a file in BIF, of which only nodes, states and arrows are used:
+    structure="""# Either a file in BIF, of which only nodes, states and arrows are used:
 #   file = "network.bif"
 # or the arrows, from parent to child, and the states of every column:
 edges = [["smoker", "cough"], ["diagnosis", "cough"], ["smoker", "diagnosis"]]
@@ -35,14 +35,14 @@ edges = [["smoker", "cough"], ["diagnosis", "cough"], ["smoker", "diagnosis"]]
 [structure.states]
 smoker = ["yes", "no"]
 cough = ["none", "some", "strong"]
-diagnosis = ["healthy", "ill", "unknown"]''',
-    rows='''# Rows are matched by ids that nobody shows. Every holder has such a column; it learns how many people all
+diagnosis = ["healthy", "ill", "unknown"]""",
+    rows="""# Rows are matched by ids that nobody shows. Every holder has such a column; it learns how many people all
 # holders have, and which of its own they are.
 id = "patient"
 duplicates = "refuse"            # an id in two rows: refuse, drop (all of them) or first (keep one)
 missing = "refuse"               # a row without an id: refuse or drop
 # Or, if all files have the same rows in the same order already, instead of the three lines above:
-#   count = 2000''',
+#   count = 2000""",
     pays=("clinic", "registry"),
 )
 """Three columns, two holders and a helper."""

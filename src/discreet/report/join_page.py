@@ -159,7 +159,11 @@ def _table(paper: JoinPaper, node: str) -> str:
         + "".join(f"<td>{value:.4f}</td>" for value in line)
         for configuration, line in itertools.islice(zip(given, cpt, strict=True), _MOST_LINES)
     ]
-    more = f'<p class="note">and {number(len(cpt) - _MOST_LINES)} more lines</p>' if len(cpt) > _MOST_LINES else ""
+    more = (
+        f'<p class="note">and {number(len(cpt) - _MOST_LINES)} more lines</p>'
+        if len(cpt) > _MOST_LINES
+        else ""
+    )
     title = f"{node} given {', '.join(parents)}" if parents else node
     return f"<details><summary>{escape(title)}</summary>{table(head, rows)}{more}</details>"
 
@@ -195,4 +199,3 @@ def _sentence(text: str) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= 24 else name[:23] + "…"
-

@@ -4,7 +4,7 @@
     model.json          schema version, kind, parameters, domain, guarantee, digest of the tensors
     receipt.json        plan, spending, versions
     MODEL_CARD.md       the same for people, with loader snippets
-    model.bif           of networks: the same for other programs
+    network.bif         Bayesian networks only: the same tables in the format that other programs read
     report.html         pictures
 
 A party of a joint run that receives nothing keeps a folder with its receipt and report alone.
@@ -46,7 +46,7 @@ __all__ = [
 
 SCHEMA = 1
 _TENSORS, _MODEL, _RECEIPT, _CARD = "model.safetensors", "model.json", "receipt.json", "MODEL_CARD.md"
-_FILES = {_TENSORS, _MODEL, _RECEIPT, _CARD, "model.bif", "report.html"}
+_FILES = {_TENSORS, _MODEL, _RECEIPT, _CARD, "network.bif", "report.html"}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import demos
 from case import Case
 from cases import cases
 from circuits import CIRCUITS
+from joint_cases import joint_cases
 from matches import MATCHES
 
 from discreet.session import Plan
@@ -59,3 +60,5 @@ PROTOCOLS |= {
 PROTOCOLS |= cases(Plan, Case)
 
 PROTOCOLS |= MATCHES
+
+PROTOCOLS |= joint_cases(Case)

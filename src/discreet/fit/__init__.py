@@ -2,5 +2,6 @@
 
 from discreet.fit.hmm.estimator import CategoricalHMM, GaussianHMM
 from discreet.fit.mixture.estimator import GaussianMixture
+from discreet.fit.network.estimator import BayesianNetwork
 
-__all__ = ["CategoricalHMM", "GaussianHMM", "GaussianMixture"]
+__all__ = ["BayesianNetwork", "CategoricalHMM", "GaussianHMM", "GaussianMixture"]

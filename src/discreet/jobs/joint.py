@@ -69,7 +69,7 @@ def _bundle(joined: Joined, receipt: Mapping[str, Any], account: Mapping[str, An
         },
         receipt={**receipt, "account": {**account, "digest": digest}},
         card=_card(joined, digest),
-        pages={"model.bif": bif_text(joined.model)},
+        pages={"network.bif": bif_text(joined.model)},
     )
 
 
@@ -200,11 +200,11 @@ Questions about the population behind the rows. Do not read rare configurations 
 ```python
 from discreet.models.bif import read_bif
 
-network = read_bif("this-folder/model.bif")
+network = read_bif("this-folder/network.bif")
 ```
 
 `model.safetensors` holds the same probabilities (`{_CPT}NODE`) and the counts as they were opened
-(`{_COUNT}NODE`). Other programs read `model.bif`.
+(`{_COUNT}NODE`). Other programs read `network.bif`.
 
 SHA-256 of the tensors: `{digest}`
 """

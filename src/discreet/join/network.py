@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["analyse", "hold", "lend_help"]
 
+_MOST_ROWS = 2**24
+"""Rows that can be matched by id; aligned ones are as many as the plan says."""
+
 _WORD = {"rows": Limit.array("<u8", ())}
 
 
@@ -127,8 +130,6 @@ def _check(own: _Holder) -> None:
             wanted=f"{declared:,} rows",
             remedy="Aligned tables have the same rows in the same order. Match rows by id otherwise.",
         )
-    if declared is not None:
-        own.layout.sharing(declared) if own.layout.crossing else None
 
 
 def _ready(own: _Holder) -> Steps[dict[str, int]]:
@@ -138,10 +139,7 @@ def _ready(own: _Holder) -> Steps[dict[str, int]]:
     sizes = {own.name: own.rows}
     for other in own.others:
         told = yield Receive("join/ready", _WORD, other)
-        sizes[other] = int(told["rows"])
-    declared = own.plan.rows.count
-    if declared is not None and set(sizes.values()) != {declared}:
-        raise ProtocolError("a holder has another number of rows than the plan says")
+        sizes[other] = _possible(int(told["rows"]), own.plan)
     return sizes
 
 
@@ -186,12 +184,16 @@ def _local(own: _Holder, codes: Codes, account: Account, bits: Bits) -> NDArray[
 
 def _shared(own: _Holder, codes: Codes, rows: int, bits: Bits) -> Steps[NDArray[np.uint64] | None]:
     """A share of all crossing tables in one row, noise included; None if it ends elsewhere."""
+    from discreet.protocols.address import address
     from discreet.protocols.families import hold as count
 
     layout = own.layout
     if not layout.crossing:
         return None
-    tables = yield from count(own.name, layout.codes_of(own.name, codes), layout.sharing(rows), bits)
+    steps = count(own.name, layout.codes_of(own.name, codes), layout.sharing(rows), bits)
+    if own.plan.kind == "transfer":  # written for two, and an analyst may be here as well
+        steps = address(steps, own.others[0])
+    tables = yield from steps
     share = None if tables is None else np.concatenate([table.ravel() for table in tables])
     noise = yield from _noise(own.name, layout, rows, bits)
     if share is None or noise is None:
@@ -218,10 +220,19 @@ def _told_rows(plan: JoinPlan) -> Steps[int]:
     told: set[int] = set()
     for holder in plan.holders:
         answer = yield Receive("join/rows", _WORD, holder)
-        told.add(int(answer["rows"]))
-    if len(told) > 1 or plan.rows.count not in (None, *told):
+        told.add(_possible(int(answer["rows"]), plan))
+    if len(told) > 1:
         raise ProtocolError("the holders do not agree on the number of rows")
     return told.pop()
+
+
+def _possible(rows: int, plan: JoinPlan) -> int:
+    """A number of rows that somebody tells, if it can be one."""
+    if plan.rows.count not in (None, rows):
+        raise ProtocolError("a holder has another number of rows than the plan says")
+    if plan.rows.count is None and not 1 <= rows <= _MOST_ROWS:
+        raise ProtocolError("a holder tells a number of rows that cannot be", wanted=f"1 to {_MOST_ROWS:,}")
+    return rows
 
 
 def _count(codes: Codes) -> int:

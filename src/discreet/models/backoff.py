@@ -56,7 +56,8 @@ def conditional(table: NDArray[np.float64], deviation: float, prior: float) -> N
     """Rows of probabilities for the last axis from noisy counts; every cell has the same deviation."""
     axes = tuple(range(table.ndim - 1))
     size = table.shape[-1]
-    rows = {(): _level(table, (), np.full(size, 1 / size), deviation, prior)}
+    rows: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    rows[()] = _level(table, (), np.full(size, 1 / size), deviation, prior)
     everyone = 2 ** len(axes) <= _MOST_LEVELS
     for count in range(1, len(axes) + 1) if everyone else [len(axes)]:
         for chosen in combinations(axes, count):

@@ -25,7 +25,7 @@ __all__ = ["MOST_CELLS", "Network", "Structure"]
 _OFF = 1e-6  # how far a row of a table may be from a sum of one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Network:
     """A structure and, for every node, the probabilities of its states given each parent configuration.
 
@@ -44,6 +44,9 @@ class Network:
             )
         tables = {node: self._table(node) for node in self.structure.nodes}
         object.__setattr__(self, "tables", tables)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.structure!r})"
 
     def _table(self, node: str) -> NDArray[np.float64]:
         table = np.asarray(self.tables[node], dtype=np.float64)

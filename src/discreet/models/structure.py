@@ -26,7 +26,7 @@ MOST_CELLS = 2**26
 _MOST_PARENTS = 30  # arrays have at most 32 axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Structure:
     """Nodes in declared order, the states of each, and the parents of each; no node is its own ancestor.
 
@@ -50,6 +50,10 @@ class Structure:
         object.__setattr__(self, "states", states)
         object.__setattr__(self, "parents", parents)
         self._check()
+
+    def __repr__(self) -> str:
+        edges = sum(map(len, self.parents.values()))
+        return f"{type(self).__name__}({len(self.states)} nodes, {edges} edges, {self.cells():,} cells)"
 
     def _check(self) -> None:
         for node, parents in self.parents.items():
@@ -183,8 +187,8 @@ def _names(listed: object, what: str, *, empty: bool = False) -> tuple[str, ...]
     if isinstance(listed, str) or not isinstance(listed, list | tuple):
         raise ParameterError(f"{what} are not a list of names", got=type(listed).__name__, wanted="names")
     names: tuple[Any, ...] = tuple(listed)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if not all(isinstance(name, str) and name for name in names):
-        raise ParameterError(f"{what} are not all names", wanted="texts that are not empty")
+    if not all(isinstance(name, str) and name and name.isprintable() and '"' not in name for name in names):
+        raise ParameterError(f"{what} are not all names", wanted="printable texts without double quotes")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ParameterError(f"{what} are not distinct", got=twice, wanted="each name once")

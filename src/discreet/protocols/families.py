@@ -13,6 +13,7 @@ ring.** Words on the wire have bit length(rows) + 1 bits, packed.
 Routes, and whom they trust beside the party itself:
     "helper"      a helper deals masks and colludes with nobody (`discreet.protocols.dealing`)
     "transfer"    nobody; exactly two holders (`discreet.protocols.offering`)
+    "lattice"     the same, cheaper from some ten thousand rows on (`discreet.protocols.encrypting`)
     "three"       no two of three workers collude (`discreet.protocols.working`)
 
 **Reveals** rows, sizes and families, which all agree to, and nothing of the codes: what a party receives is
@@ -25,7 +26,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
 
     Tables = list[NDArray[np.uint64]]
 
-__all__ = ["ROUTES", "Families", "Route", "Vector", "help_out", "hold"]
+__all__ = ["ROUTES", "Families", "Route", "Vector", "cheaper", "help_out", "hold"]
 
-Route = Literal["helper", "transfer", "three"]
+Route = Literal["helper", "transfer", "lattice", "three"]
 
-ROUTES: tuple[Route, ...] = ("helper", "transfer", "three")
+ROUTES: tuple[Route, ...] = ("helper", "transfer", "lattice", "three")
 """The ways to count."""
 
 _VERSION = 1
@@ -95,9 +96,9 @@ class Families:
             raise ParameterError("there are at least two holders, each once", got=self.holders)
         if self.route not in ROUTES:
             raise ParameterError("no such route", got=self.route, wanted=", ".join(ROUTES))
-        if self.route == "transfer" and len(self.holders) != 2:
+        if self.route in ("transfer", "lattice") and len(self.holders) != 2:
             raise ParameterError(
-                "transfers are between two holders", got=len(self.holders), wanted="2",
+                "this route is for two holders", got=len(self.holders), wanted="2",
                 remedy="Name a helper, or let three of the holders be workers.",
             )  # fmt: skip
         if self.route == "helper" and self.helper in self.holders:
@@ -252,9 +253,15 @@ def help_out(agreed: Families, bits: Bits) -> Steps[None]:
     yield from deal(agreed, bits)
 
 
+def cheaper(agreed: Families) -> Families:
+    """The same between two holders alone, by transfers or over a lattice: whichever moves fewer bytes."""
+    ways = [replace(agreed, route=route) for route in ("transfer", "lattice")]
+    return min(ways, key=lambda way: sum(way.bytes().values()))
+
+
 def _route(route: Route) -> Any:
     """The module of a route: ``hold``, ``width``, ``payload`` and ``rounds``."""
     from importlib import import_module
 
-    names = {"helper": "dealing", "transfer": "offering", "three": "working"}
+    names = {"helper": "dealing", "transfer": "offering", "lattice": "encrypting", "three": "working"}
     return import_module(f"discreet.protocols.{names[route]}")

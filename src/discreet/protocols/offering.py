@@ -25,8 +25,9 @@ import numpy as np
 
 from discreet.crypto.extension import COLUMNS, LOT, Rows, columns_shape
 from discreet.crypto.narrow import pack, packed_length, unpack
-from discreet.crypto.onehot import columns, completed
+from discreet.crypto.onehot import columns
 from discreet.crypto.transfer import POINT
+from discreet.protocols.cover import Cover
 from discreet.protocols.step import Limit, Receive, Send
 from discreet.protocols.transfer import open_choosing, open_sending
 
@@ -49,53 +50,15 @@ _NONCE = 16
 _PROOF = 16 + 32
 
 
-class _Course:
-    """Who chooses what: for each holder, its vectors that choose, and the partners of each."""
-
-    def __init__(self, agreed: Families) -> None:
-        self.agreed = agreed
-        self.bits = agreed.ring_bits
-        self.partners: dict[int, list[int]] = {}
-        edges = sorted({chain for chain in agreed.chains if self.free(chain[0]) * self.free(chain[1])})
-        cover = _cover(edges, {index: self.free(index) for edge in edges for index in edge}, self._first)
-        for edge in edges:
-            chooser, other = edge if edge[0] in cover else edge[::-1]
-            self.partners.setdefault(chooser, []).append(other)
-
-    def _first(self, index: int) -> bool:
-        return self.agreed.vectors[index].holder == self.agreed.holders[0]
-
-    def free(self, index: int) -> int:
-        """Columns of a vector that take part."""
-        return self.agreed.vectors[index].size - 1
-
-    def chosen(self, name: str) -> list[int]:
-        """A holder's vectors that choose."""
-        return [index for index in sorted(self.partners) if self.agreed.vectors[index].holder == name]
-
-    def hanging(self, index: int) -> int:
-        """Words that hang on one choice of a vector."""
-        return sum(self.free(other) for other in self.partners[index])
-
-    def words(self, name: str) -> int:
-        """Words that are offered to a holder for one row."""
-        return sum(self.free(index) * self.hanging(index) for index in self.chosen(name))
-
-    def choices(self, name: str) -> int:
-        """Choices that a holder makes in one row."""
-        return sum(self.free(index) for index in self.chosen(name))
-
-
 class _Holder:
     """A holder at work."""
 
-    def __init__(self, name: str, own: Mapping[int, NDArray[Any]], course: _Course) -> None:
+    def __init__(self, name: str, own: Mapping[int, NDArray[Any]], course: Cover) -> None:
         self.name, self.own, self.course = name, own, course
         (self.other,) = (holder for holder in course.agreed.holders if holder != name)
         self.choosing: Choosing | None = None
         self.sending: Sending | None = None
         self.sums: dict[int, Sums] = {}
-        self.margins: dict[int, Sums] = {}
         self._start = 0
 
     def open(self, bits: Bits) -> Steps[None]:
@@ -114,8 +77,6 @@ class _Holder:
         here = slice(self._start, self._start + rows)
         self._start += rows
         ones = {index: columns(codes[here], self.course.free(index) + 1) for index, codes in self.own.items()}
-        for index, table in ones.items():
-            _add(self.margins, index, table.sum(axis=1, dtype=np.uint64))
         mine = theirs = None
         if self.choosing is not None:
             bits = np.concatenate([ones[index][:-1] for index in self.course.chosen(self.name)])
@@ -163,47 +124,25 @@ class _Holder:
             taken += strings
             _add(self.sums, index, taken.sum(axis=2, dtype=np.uint64))
 
-    def tables(self) -> Tables:
-        """Shares of all tables."""
-        return [self._table(chain) for chain in self.course.agreed.chains]
-
-    def _table(self, chain: tuple[int, ...]) -> NDArray[np.uint64]:
-        first, second = chain
-        frees = self.course.free(first), self.course.free(second)
-        nothing = [np.zeros(free + 1, dtype=np.uint64) for free in frees]
-        left = self.margins.get(first, nothing[0])
-        right = self.margins.get(second, nothing[1])[:-1]
-        return completed(self._body(first, second), left, right)
-
-    def _body(self, first: int, second: int) -> Sums:
-        partners = self.course.partners
-        for chooser, other in ((first, second), (second, first)):
-            if other in partners.get(chooser, []):
-                before = partners[chooser][: partners[chooser].index(other)]
-                start = sum(self.course.free(index) for index in before)
-                part = self.sums[chooser][start : start + self.course.free(other)]
-                return part.T if chooser == first else part
-        return np.zeros((self.course.free(first), self.course.free(second)), dtype=np.uint64)
-
 
 def hold(name: str, own: Mapping[int, NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables]:
     """A holder's role; tables are in the order of `Families.chains`."""
-    holder = _Holder(name, own, _Course(agreed))
+    holder = _Holder(name, own, Cover(agreed))
     yield from holder.open(bits)
     for rows in agreed.chunks:
         yield from holder.piece(rows)
-    return holder.tables()
+    return holder.course.tables(own, holder.sums)
 
 
 def width(agreed: Families) -> int:
     """Words of the largest message, for one row."""
-    course = _Course(agreed)
+    course = Cover(agreed)
     return max(course.words(name) for name in agreed.holders)
 
 
 def payload(agreed: Families) -> dict[tuple[str, str], int]:
     """Bytes of content by sender and receiver."""
-    course, total = _Course(agreed), dict[tuple[str, str], int]()
+    course, total = Cover(agreed), dict[tuple[str, str], int]()
     for name, other in (agreed.holders, agreed.holders[::-1]):
         if not (each := course.choices(name)):
             continue
@@ -219,50 +158,9 @@ def payload(agreed: Families) -> dict[tuple[str, str], int]:
 
 def rounds(agreed: Families) -> int:
     """Two for each session that is opened, two for every piece of rows."""
-    course = _Course(agreed)
+    course = Cover(agreed)
     opened = sum(course.choices(name) > 0 for name in agreed.holders)
     return 2 * opened + (2 * len(agreed.chunks) if opened else 0)
-
-
-def _cover(edges: list[tuple[int, ...]], weights: Mapping[int, int], first: Any) -> set[int]:
-    """The vertices of least weight that touch all edges: a minimum cut (Koenig; Ford and Fulkerson).
-
-    What the source reaches in the residual graph is the same for every maximum flow, so all find one cover.
-    """
-    capacity: dict[tuple[int, int], int] = {}
-    source, sink, endless = -1, -2, sum(weights.values()) + 1
-    for index, weight in weights.items():
-        capacity[(source, index) if first(index) else (index, sink)] = weight
-    for edge in edges:
-        left, right = edge if first(edge[0]) else edge[::-1]
-        capacity[left, right] = endless
-    reached = _reached(capacity, source)
-    while sink in reached:
-        path = [sink]
-        while path[-1] != source:
-            path.append(reached[path[-1]])
-        steps = list(zip(path[1:], path, strict=False))
-        least = min(capacity[step] for step in steps)
-        for start, end in steps:
-            capacity[start, end] -= least
-            capacity[end, start] = capacity.get((end, start), 0) + least
-        reached = _reached(capacity, source)
-    return {index for index in weights if (index in reached) != first(index)}
-
-
-def _reached(capacity: Mapping[tuple[int, int], int], source: int) -> dict[int, int]:
-    """What the source reaches over what is left of the capacities, each with the vertex before it."""
-    following: dict[int, list[int]] = {}
-    for (start, end), left in sorted(capacity.items()):
-        if left:
-            following.setdefault(start, []).append(end)
-    reached, queue = {source: source}, [source]
-    for vertex in queue:
-        for end in following.get(vertex, []):
-            if end not in reached:
-                reached[end] = vertex
-                queue.append(end)
-    return reached
 
 
 def _add(sums: dict[int, Sums], index: int, part: Sums) -> None:

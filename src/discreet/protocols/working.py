@@ -306,7 +306,7 @@ class _Worker:
         last = chain[-1]
         if len(chain) == 2:
             left = _whole_sum(self.parts.get((chain[0], self.mine)), self.course.free(chain[0]))
-            left[-1] += np.uint64(self.rows if self.mine == 0 else 0)
+            left[-1:] += np.uint64(self.rows if self.mine == 0 else 0)
         else:
             left = self._product(number, chain)[0].sum(axis=1, dtype=np.uint64)
         right = _whole_sum(self.parts.get((last, self.mine)), self.course.free(last))[:-1]
@@ -424,7 +424,7 @@ def _whole_sum(words: Part, free: int) -> Sums:
     if words is None:
         return np.zeros(free + 1, dtype=np.uint64)
     sums = words.sum(axis=1, dtype=np.uint64)
-    return np.append(sums, np.uint64(0) - sums.sum(dtype=np.uint64))
+    return np.concatenate([sums, np.uint64(0) - sums.sum(keepdims=True, dtype=np.uint64)])
 
 
 def _either(one: Part, other: Part) -> Part:

@@ -73,6 +73,8 @@ def code_chunks(
     start = 0
     for batch, bare in read_batches(source, names):
         rows = batch.num_rows
+        if keep is not None and len(keep) < start + rows:
+            raise _other_length()
         chosen = np.ones(rows, dtype=np.bool_) if keep is None else keep[start : start + rows].copy()
         start += rows
         codes = {legend.name: legend.read(batch.column(legend.name), filled, bare) for legend in legends}
@@ -84,6 +86,12 @@ def code_chunks(
             codes = {name: array[chosen] for name, array in codes.items()}
             ids = [ids[row] for row in np.flatnonzero(chosen)] if ids else []
         yield codes, ids
+    if keep is not None and len(keep) != start:
+        raise _other_length()
+
+
+def _other_length() -> DataError:
+    return DataError("the ids are not as many as the rows", wanted="one id for each row")
 
 
 def check_missing(states: Mapping[str, Sequence[str | int]], missing: str) -> str:

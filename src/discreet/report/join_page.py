@@ -184,12 +184,12 @@ def _loading(paper: JoinPaper) -> str:
     if paper.network is None:
         return ""
     lines = (
-        'from discreet.models.bif import read_bif\n\nnetwork = read_bif("this-folder/model.bif")\n'
+        'from discreet.models.bif import read_bif\n\nnetwork = read_bif("this-folder/network.bif")\n'
         f"network.query({list(paper.plan.network.nodes[:1])!r}, {{}})"
     )
     return (
         f"<h2>Load it</h2>\n<pre><code>{escape(lines, quote=False)}</code></pre>\n"
-        "<p>Other programs that read BIF (bnlearn, pgmpy, pyAgrum) read <code>model.bif</code>, too.</p>"
+        "<p>Other programs that read BIF (bnlearn, pgmpy, pyAgrum) read <code>network.bif</code>, too.</p>"
     )
 
 

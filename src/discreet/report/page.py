@@ -75,7 +75,8 @@ def _face(paper: Paper) -> Face:
 
 def _header(paper: Paper, face: Face) -> str:
     guarantee = paper.guarantee
-    kind = "A private model" if guarantee.private else "A model that is not private"
+    thing = "joint run" if isinstance(paper, JoinPaper) else "model"
+    kind = f"A private {thing}" if guarantee.private else f"A {thing} that is not private"
     unit = f"per {guarantee.unit}" + (f", column {guarantee.person}" if guarantee.person else "")
     chips = [
         f"ε = {'∞' if guarantee.epsilon == float('inf') else format(guarantee.epsilon, 'g')}",

@@ -12,7 +12,7 @@ from discreet.cli import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["commands", "check", "group", "joint", "new", "rehearse", "run"]
+__all__ = ["check", "commands", "group", "joint", "new", "rehearse", "run"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -50,10 +50,8 @@ def new(
     """
     from discreet.jobs import demo_join, new_join
 
-    if demo is None:
-        made = new_join(out)
-    else:
-        made = demo_join(demo, hospitals=hospitals, people=people, seed=seed)
+    given = {"hospitals": hospitals, "people": people, "seed": seed}
+    made = new_join(out) if demo is None else demo_join(demo, **given)
     if json:
         terminal.print_json({"plan": str(made), "simulated": demo is not None})
         return

@@ -8,7 +8,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.join import joint
-from discreet.cli.shown import components, states
+from discreet.cli.shown import components, nodes, states
 
 __all__ = ["show"]
 
@@ -38,6 +38,9 @@ def show(
         components(paper)
     elif shown.kind == "joint-network":
         joint(paper)
+    elif shown.kind == "bayesian-network":
+        terminal.heading(f"A Bayesian network: {paper.size}")
+        nodes(paper)
     else:
         over = f" of {', '.join(paper.columns)}" if paper.columns else ""
         terminal.heading(f"A hidden Markov model{over}: {paper.states} states, {paper.emissions}")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from discreet.jobs.joint import size_of
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
+    from discreet.jobs.network import fit_network
     from discreet.jobs.party import new_party, parties, read_party, trust_party
-    from discreet.jobs.plan import FitHMM, FitMixture, FitPlan, make_plan, read_plan
+    from discreet.jobs.plan import FitHMM, FitMixture, FitNetwork, FitPlan, JobPlan, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.result import Result
@@ -29,7 +30,9 @@ __all__ = [
     "Explained",
     "FitHMM",
     "FitMixture",
+    "FitNetwork",
     "FitPlan",
+    "JobPlan",
     "Kept",
     "Preview",
     "Released",
@@ -40,6 +43,7 @@ __all__ = [
     "explain_release",
     "fit_hmm",
     "fit_mixture",
+    "fit_network",
     "learn_map",
     "make_plan",
     "new_budget",
@@ -76,12 +80,15 @@ _HOMES = {
     "run_join": "join",
     "size_of": "joint",
     "fit_mixture": "mixture",
+    "fit_network": "network",
     "new_party": "party",
     "parties": "party",
     "read_party": "party",
     "trust_party": "party",
     "FitHMM": "plan",
     "FitMixture": "plan",
+    "FitNetwork": "plan",
+    "JobPlan": "plan",
     "FitPlan": "plan",
     "make_plan": "plan",
     "read_plan": "plan",

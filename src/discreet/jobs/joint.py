@@ -35,10 +35,11 @@ _CPT, _COUNT = "cpt/", "count/"
 
 
 def keep(joined: Joined, name: str, place: Path) -> JoinPaper:
-    """Write what one party keeps; first the result, then the report, which no failure of a picture can undo."""
+    """Write what one party keeps: the result, then the report, which no failure of a picture can undo."""
     receipt = {**joined.receipts[name], "method": joined.plan.kind}
-    account = receipt.get("account") or {"digest": None}
-    account = {**account, "guarantee": joined.guarantee.to_dict()}
+    paid: dict[str, Any] = receipt.get("account") or {}
+    account = {"digest": None, **paid}
+    account["guarantee"] = joined.guarantee.to_dict()
     if name not in joined.plan.receivers:
         receipt["account"] = account
         paper = receipt_paper(receipt)
@@ -164,9 +165,10 @@ def _sentence(plan: JoinPlan) -> str:
     law = Layout(plan).law
     if law is None:
         return "Nothing: the counts are exact, and the result is not private. Hand it out to nobody else."
+    counted = "family" if families == 1 else "families"
     return (
-        f"The counts of {families} {'family' if families == 1 else 'families'}, each with noise of a standard "
-        f"deviation of {law.sigma:.3g} rows. Nobody knows the noise of what several holders counted together."
+        f"The counts of {families} {counted}, each with noise of a standard deviation of {law.sigma:.3g} rows. "
+        "Nobody knows the noise of what several holders counted together."
     )
 
 
@@ -180,8 +182,8 @@ def _card(joined: Joined, digest: str) -> str:
     )
     return f"""# A Bayesian network: {_plain(plan.name)}
 
-{len(plan.network.nodes)} nodes, from {joined.rows:,} rows whose columns different parties hold. None of them
-saw the columns of the others.
+{len(plan.network.nodes)} nodes, from {joined.rows:,} rows whose columns different parties hold. None of
+them saw the columns of the others.
 
 {held}
 

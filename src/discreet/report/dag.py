@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.models.network import Structure
     from discreet.report.join import JoinPaper
 
-__all__ = ["draw_network", "is_drawn", "layers_of"]
+__all__ = ["draw_structure", "is_drawn", "layers_of"]
 
 Slot = tuple[str, str]
 
@@ -39,7 +40,7 @@ def is_drawn(paper: JoinPaper) -> bool:
     return max(map(len, layers_of(structure))) <= _MOST_BESIDE
 
 
-def draw_network(paper: JoinPaper, colours: Colours = DAY) -> bytes:
+def draw_structure(paper: JoinPaper, colours: Colours = DAY) -> bytes:
     """The structure as PNG."""
     structure = paper.plan.network
     layers = layers_of(structure)
@@ -80,7 +81,7 @@ def layers_of(structure: Structure) -> list[list[Slot]]:
             chain.append((node, node))
             for down in range(depth[parent] + 1, depth[node]):
                 layers[down].append((parent, node))
-            for one, other in zip(chain, chain[1:], strict=False):
+            for one, other in pairwise(chain):
                 below.setdefault(one, []).append(other)
                 above.setdefault(other, []).append(one)
     _untangle(layers, above, below)
@@ -106,7 +107,7 @@ def _untangle(layers: list[list[Slot]], above: dict[Slot, list[Slot]], below: di
         near, turn = (above, layers[1:]) if down else (below, layers[-2::-1])
         for layer in turn:
             across = {slot: at for at, slot in _across(layers)}
-            layer.sort(key=lambda slot: _middle(slot, near, across))  # noqa: B023 - used at once
+            layer.sort(key=lambda slot: _middle(slot, near, across))
 
 
 def _across(layers: list[list[Slot]]) -> list[tuple[float, Slot]]:

@@ -32,7 +32,8 @@ _AT = 0.36  # where on an arrow its label stands: nearer to who sent
 def draw_flows(paper: JoinPaper, colours: Colours = DAY) -> bytes:
     """The picture of a report, as PNG: boxes for parties, arrows for what they sent each other."""
     places = places_of(len(paper.parties), paper.plan.helper is not None)
-    low, high = places.min(axis=0) - (0.95, 0.45), places.max(axis=0) + (0.95, 0.45)
+    room = np.array([0.95, 0.45])
+    low, high = places.min(axis=0) - room, places.max(axis=0) + room
     figure = make_figure(_WIDE, _WIDE * float(high[1] - low[1]) / float(high[0] - low[0]) + 0.1, colours)
     axes = figure.add_subplot(1, 1, 1)
     axes.set_xlim(low[0], high[0])

@@ -7,7 +7,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
-from discreet.report.dag import draw_network, is_drawn
+from discreet.report.dag import draw_structure, is_drawn
 from discreet.report.face import Face, figure, long_table
 from discreet.report.flow import draw_flows
 from discreet.report.join import size_of
@@ -107,8 +107,8 @@ def _costs(paper: JoinPaper) -> str:
     marked = table(head, rows[:-1]).replace("</tbody>", f'<tr class="sum">{rows[-1]}</tr></tbody>')
     return (
         f"<h2>Bytes for each node</h2>\n{long_table(marked, len(rows))}\n"
-        '<p class="note">The formula is that of Meng, Sivakumar and Kargupta (2004): one bit for each row and '
-        "configuration. Theirs protects less: whoever knows the rotation undoes it. Each family is shown as "
+        '<p class="note">The formula is that of Meng, Sivakumar and Kargupta (2004): one bit for each row '
+        "and configuration. Theirs protects less: whoever knows the rotation undoes it. Each family is shown as "
         "if it were alone; families share masks, so all together take less than the sum. Matching of rows "
         "and noise come on top.</p>"
     )
@@ -133,7 +133,7 @@ def _network(paper: JoinPaper) -> str:
     picture = ""
     if is_drawn(paper):
         picture = figure(
-            partial(draw_network, paper),
+            partial(draw_structure, paper),
             f"Picture of the structure: {len(paper.plan.network.nodes)} nodes.",
             "The declared structure. Nodes of one holder have one shade; thick arrows cross holders.",
             "Drawn from the plan.",

@@ -16,6 +16,8 @@ from discreet.report.join import JoinPaper
 from discreet.report.join_page import face_join
 from discreet.report.mixture import MixturePaper
 from discreet.report.mixture_page import face_mixture
+from discreet.report.network import NetworkPaper
+from discreet.report.network_page import face_network
 from discreet.report.style import STYLE
 from discreet.report.tables import bought_table, fact_list
 
@@ -69,6 +71,8 @@ def _face(paper: Paper) -> Face:
         return face_mixture(paper)
     if isinstance(paper, JoinPaper):
         return face_join(paper)
+    if isinstance(paper, NetworkPaper):
+        return face_network(paper)
     assert isinstance(paper, HMMPaper)
     return face_hmm(paper)
 

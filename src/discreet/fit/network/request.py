@@ -118,7 +118,7 @@ def plan(wanted: Request, *, by_person: bool = False) -> Plan:
         )
     declared = (
         f"the structure, {len(structure.nodes)} nodes with their states and parents",
-        f"the prior, {wanted.prior:g} imaginary rows for each configuration of parents",
+        f"the prior, imaginary rows for each configuration of parents: {wanted.prior:g}",
     )
     seen = "whoever runs the fit, who sees the rows"
     person = wanted.person if by_person else None

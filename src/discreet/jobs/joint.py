@@ -36,9 +36,8 @@ _CPT, _COUNT = "cpt/", "count/"
 
 def keep(joined: Joined, name: str, place: Path) -> JoinPaper:
     """Write what one party keeps: the result, then the report, which no failure of a picture can undo."""
-    receipt = {**joined.receipts[name], "method": joined.plan.kind}
-    paid: dict[str, Any] = receipt.get("account") or {}
-    account = {"digest": None, **paid}
+    receipt: dict[str, Any] = {**joined.receipts[name], "method": joined.plan.kind}
+    account: dict[str, Any] = {"digest": None, **(receipt.get("account") or {})}
     account["guarantee"] = joined.guarantee.to_dict()
     if name not in joined.plan.receivers:
         receipt["account"] = account
@@ -167,8 +166,8 @@ def _sentence(plan: JoinPlan) -> str:
         return "Nothing: the counts are exact, and the result is not private. Hand it out to nobody else."
     counted = "family" if families == 1 else "families"
     return (
-        f"The counts of {families} {counted}, each with noise of a standard deviation of {law.sigma:.3g} rows. "
-        "Nobody knows the noise of what several holders counted together."
+        f"The counts of {families} {counted}, each with noise of a standard deviation of {law.sigma:.3g} "
+        "rows. Nobody knows the noise of what several holders counted together."
     )
 
 

@@ -107,10 +107,10 @@ def _costs(paper: JoinPaper) -> str:
     marked = table(head, rows[:-1]).replace("</tbody>", f'<tr class="sum">{rows[-1]}</tr></tbody>')
     return (
         f"<h2>Bytes for each node</h2>\n{long_table(marked, len(rows))}\n"
-        '<p class="note">The formula is that of Meng, Sivakumar and Kargupta (2004): one bit for each row '
-        "and configuration. Theirs protects less: whoever knows the rotation undoes it. Each family is shown as "
-        "if it were alone; families share masks, so all together take less than the sum. Matching of rows "
-        "and noise come on top.</p>"
+        '<p class="note">The formula is that of Meng, Sivakumar and Kargupta (2004): one bit for each '
+        "row and configuration. Theirs protects less: whoever knows the rotation undoes it. Each family is "
+        "shown as if it were alone; families share masks, so all together take less than the sum. Matching "
+        "of rows and noise come on top.</p>"
     )
 
 

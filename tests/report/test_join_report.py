@@ -128,7 +128,7 @@ def test_nothing_is_drawn_for_parties_that_sent_nothing():
     paper = paper_of(plan_of(2, True), "h0")
     silent = replace(
         paper,
-        flows=tuple(replace(flow, announced=0, counted=None) for flow in paper.flows[:1]) + paper.flows[1:],
+        flows=(replace(paper.flows[0], announced=0, counted=None), *paper.flows[1:]),
     )
     assert draw_flows(silent) != draw_flows(paper)
 
@@ -243,8 +243,10 @@ def test_long_tables_of_probabilities_are_cut():
         (1000, "1.00 kB"),
         (12345, "12.3 kB"),
         (999_400, "999 kB"),
-    ]
-    + [(999_600, "1.00 MB"), (2.5e9, "2.50 GB"), (3e15, "3000 TB")],
+        (999_600, "1.00 MB"),
+        (2.5e9, "2.50 GB"),
+        (3e15, "3000 TB"),
+    ],
 )
 def test_sizes_in_words(count, words):
     assert size_of(count) == words

@@ -30,6 +30,7 @@ NAMES = (
     "garble",
     "recursion",
     "release",
+    "join",
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

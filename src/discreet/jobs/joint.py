@@ -205,7 +205,7 @@ network = read_bif("this-folder/network.bif")
 ```
 
 `model.safetensors` holds the same probabilities (`{_CPT}NODE`) and the counts as they were opened
-(`{_COUNT}NODE`). Other programs read `network.bif`.
+(`{_COUNT}NODE`). Other programs read the BIF file beside it.
 
 SHA-256 of the tensors: `{digest}`
 """

@@ -29,11 +29,11 @@ __all__ = ["ASSUMED_IDS", "Cost", "cost"]
 ASSUMED_IDS = 100_000
 """How many ids each holder is thought to have, if rows are matched and nothing else is said."""
 
-_START = 0.8
-_BYTE = {"helper": 6.0e-9, "transfer": 25e-9, "three": 8.0e-9}
-_CELL = {"helper": 1.0e-9, "transfer": 1.5e-9, "three": 1.0e-9}
-_ID = 2.2e-4
-_GATE = 1.5e-6
+_START, _EACH = 0.3, 0.2
+_BYTE = {"helper": 4.5e-9, "transfer": 6.5e-9, "lattice": 80e-9, "three": 5.5e-9}
+_CELL = 0.5e-9
+_ID = 1.3e-4
+_DRAWING, _GATE = 0.15, 5e-7
 _OWN_ROUNDS = 5
 _PROCESS = 130 << 20
 _COPIES = 4
@@ -136,15 +136,15 @@ def _rounds(layout: Layout, rows: int) -> int:
 
 def _seconds(layout: Layout, rows: int) -> float:
     """An estimate: start, ids, products, noise."""
-    plan, seconds = layout.plan, _START
+    plan, seconds = layout.plan, _START + _EACH * len(layout.plan.parties)
     if plan.rows.id is not None:
         seconds += _ID * rows * (len(plan.holders) - 1)
     if layout.crossing:
         sizes = sum(layout.sharing(rows).bytes().values())
-        seconds += _BYTE[plan.kind] * sizes + _CELL[plan.kind] * rows * layout.cells
+        seconds += _BYTE[plan.kind] * sizes + _CELL * rows * layout.cells
         if layout.law is not None:
             draw = layout.draw(rows)
-            seconds += _GATE * draw.ands * draw.cells
+            seconds += _DRAWING + _GATE * draw.ands * draw.cells
     return seconds
 
 

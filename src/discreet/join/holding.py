@@ -48,7 +48,7 @@ def read_holding(plan: JoinPlan, name: str, table: Any) -> Holding:
         return _checked(plan, Holding(name, read_codes(table, states), None))
     from discreet.protocols.roster import roster
 
-    codes, ids = read_rows(table, states, rows.id)
+    codes, ids = read_rows(table, states, rows.id, gaps=rows.missing == "drop")
     own = roster(ids, duplicates=rows.duplicates, missing=rows.missing)
     codes = {column: values[own.rows] for column, values in codes.items()}
     return _checked(plan, Holding(name, codes, list(own.ids)))

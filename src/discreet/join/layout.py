@@ -127,6 +127,11 @@ class Layout:
         return self.workers or self.plan.holders
 
     @cached_property
+    def onlookers(self) -> tuple[str, ...]:
+        """The parties without rows: analysts, and the helper."""
+        return (*self.plan.analysts, *((self.plan.helper,) if self.plan.helper is not None else ()))
+
+    @cached_property
     def keepers(self) -> tuple[str, ...]:
         """All who hold a part of what is opened of crossing tables: shares of counts, or of noise."""
         noisy = self.law is not None and bool(self.crossing)

@@ -7,6 +7,7 @@
     holders <-> holders, helper   "families/..."   shares of the crossing tables
     garbler <-> evaluator         "garbled/..."    shares of their noise               (if there is noise)
     all at once                   "join/done", "join/opened"                           (`opening`)
+    at work -> who waits          "join/busy"      it goes on, or has ended             (`pulse`)
 
 **Nothing private moves before the ledgers are charged.** A ledger that refuses does so before "ready", so
 that no other is charged in vain; what is charged is not given back, whatever happens later: a failure can
@@ -28,6 +29,7 @@ import numpy as np
 from discreet.errors import DataError, ProtocolError
 from discreet.join.layout import Layout
 from discreet.join.opening import Opening
+from discreet.join.pulse import busy, wait
 from discreet.mechanisms.noise import NoisePlan, draw_noise
 from discreet.models.tally import tally
 from discreet.protocols.step import Limit, Receive, Send
@@ -87,10 +89,13 @@ def hold(
     account = yield from _pay(own)
     aligned = codes if ids is None else (yield from _aligned(own, sizes, bits))
     opening = Opening(name, own.layout, _count(aligned))
-    for other in (*plan.analysts, *([plan.helper] if plan.helper else [])):
+    for other in own.layout.onlookers:
         yield Send("join/rows", {"rows": np.array(opening.rows, dtype="<u8")}, other)
     local = _local(own, aligned, account, bits)
     share = yield from _shared(own, aligned, opening.rows, bits)
+    noise = yield from _noise(name, own.layout, opening.rows, bits)
+    if share is not None and noise is not None:
+        share = share + noise
     share = yield from opening.renew(share, bits)
     yield from opening.tell(share, local)
     result: dict[str, Any] = {"rows": opening.rows, "account": account.receipt()}
@@ -106,6 +111,7 @@ def lend_help(name: str, plan: JoinPlan, bits: Bits) -> Steps[dict[str, Any]]:
     layout, rows = Layout(plan), (yield from _told_rows(plan))
     if layout.crossing:
         yield from help_out(layout.sharing(rows), bits)
+        yield from wait(layout.shareholders[0])
     if name in layout.keepers:
         opening = Opening(name, layout, rows)
         noise = yield from _noise(name, layout, rows, bits)
@@ -114,10 +120,13 @@ def lend_help(name: str, plan: JoinPlan, bits: Bits) -> Steps[dict[str, Any]]:
     return {"rows": rows}
 
 
-def analyse(name: str, plan: JoinPlan) -> Steps[dict[str, Any]]:
+def analyse(name: str, plan: JoinPlan, bits: Bits) -> Steps[dict[str, Any]]:
     """An analyst's role: it waits for the result."""
-    rows = yield from _told_rows(plan)
-    tables = yield from Opening(name, Layout(plan), rows).gather(None, None)
+    layout, rows = Layout(plan), (yield from _told_rows(plan))
+    if layout.crossing:
+        yield from wait(layout.shareholders[0])
+        yield from _noise(name, layout, rows, bits)
+    tables = yield from Opening(name, layout, rows).gather(None, None)
     return {"rows": rows, "tables": tables}
 
 
@@ -161,7 +170,10 @@ def _aligned(own: _Holder, sizes: Mapping[str, int], bits: Bits) -> Steps[Codes]
 
     assert own.ids is not None
     agreed = Match(own.plan.holders, tuple(sizes[name] for name in own.plan.holders))
-    rows = yield from align(own.name, own.ids, agreed, bits)
+    steps = align(own.name, own.ids, agreed, bits)
+    if own.name == own.plan.holders[0]:
+        steps = busy(steps, own.layout.onlookers)
+    rows = yield from steps
     if not rows.size:
         raise DataError("no id is held by all holders", remedy="Compare how ids are written.")
     return {column: codes[rows] for column, codes in own.codes.items()}
@@ -183,7 +195,7 @@ def _local(own: _Holder, codes: Codes, account: Account, bits: Bits) -> NDArray[
 
 
 def _shared(own: _Holder, codes: Codes, rows: int, bits: Bits) -> Steps[NDArray[np.uint64] | None]:
-    """A share of all crossing tables in one row, noise included; None if it ends elsewhere."""
+    """A share of all crossing tables in one row; None if it ends elsewhere."""
     from discreet.protocols.address import address
     from discreet.protocols.families import hold as count
 
@@ -191,32 +203,39 @@ def _shared(own: _Holder, codes: Codes, rows: int, bits: Bits) -> Steps[NDArray[
     if not layout.crossing:
         return None
     steps = count(own.name, layout.codes_of(own.name, codes), layout.sharing(rows), bits)
-    if own.plan.kind == "transfer":  # written for two, and an analyst may be here as well
+    if own.plan.kind in ("transfer", "lattice"):  # written for two, and an analyst may be here as well
         steps = address(steps, own.others[0])
+    idle = [other for other in own.others if other not in layout.shareholders]
+    if own.name == layout.shareholders[0]:
+        steps = busy(steps, [*layout.onlookers, *idle])
     tables = yield from steps
-    share = None if tables is None else np.concatenate([table.ravel() for table in tables])
-    noise = yield from _noise(own.name, layout, rows, bits)
-    if share is None or noise is None:
-        return share
-    return share + noise
+    if tables is None:
+        yield from wait(layout.shareholders[0])
+        return None
+    return np.concatenate([table.ravel() for table in tables])
 
 
 def _noise(name: str, layout: Layout, rows: int, bits: Bits) -> Steps[NDArray[np.uint64] | None]:
-    """A share of the noise of crossing tables, for the two who draw it."""
+    """A share of the noise of crossing tables, for the two who draw it; the others wait."""
     from discreet.protocols.draw import give_noise, take_noise
 
-    if layout.law is None:
+    if layout.law is None or not layout.crossing:
         return None
     draw = layout.draw(rows)
     if name == draw.garbler:
         return (yield from give_noise(draw, bits))
     if name == draw.evaluator:
-        return (yield from take_noise(draw, bits))
+        everybody = (*layout.plan.holders, *layout.onlookers)
+        waiting = [other for other in everybody if other not in (draw.garbler, draw.evaluator)]
+        return (yield from busy(take_noise(draw, bits), waiting))
+    yield from wait(draw.evaluator)
     return None
 
 
 def _told_rows(plan: JoinPlan) -> Steps[int]:
     """What all holders say the number of rows is."""
+    if plan.rows.id is not None:
+        yield from wait(plan.holders[0])
     told: set[int] = set()
     for holder in plan.holders:
         answer = yield Receive("join/rows", _WORD, holder)

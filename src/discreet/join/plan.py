@@ -66,7 +66,7 @@ PROTOCOL = "join network"
 
 VERSION = 1
 
-Kind = Literal["helper", "transfer", "three"]
+Kind = Literal["helper", "transfer", "lattice", "three"]
 Whole = Annotated[int, Strict()]
 _LONGEST_NAME = 64
 
@@ -143,7 +143,7 @@ class Rows(_Section):
 class Route(_Section):
     """How families whose columns lie with several holders are counted."""
 
-    kind: Kind | None = Field(None, description="helper, transfer or three")
+    kind: Kind | None = Field(None, description="helper, transfer, lattice or three")
 
 
 class Release(_Section):
@@ -371,9 +371,9 @@ def _check_route(plan: JoinPlan) -> None:
         raise ParameterError(
             "the helper would have nothing to do", got=f"route {plan.kind}", wanted="route helper"
         )
-    if plan.kind == "transfer" and holders != 2:
+    if plan.kind in ("transfer", "lattice") and holders != 2:
         raise ParameterError(
-            "transfers go between two holders", got=holders, wanted="2", remedy="Take three, or a helper."
+            "this route is for two holders", got=holders, wanted="2", remedy="Take three, or a helper."
         )
     if plan.kind == "three" and holders < 3:
         raise ParameterError("this route needs three holders", got=holders, wanted="3 or more")

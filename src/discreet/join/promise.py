@@ -72,7 +72,7 @@ def trusted(plan: JoinPlan) -> str:
         parts.append(f"that {plan.helper!r} pools what it has with no holder")
     if layout.crossing and plan.kind == "three":
         parts.append(f"that no two of {_listed(layout.workers)} pool what they have")
-    if layout.crossing and layout.law is not None and plan.kind == "transfer":
+    if layout.crossing and layout.law is not None and plan.kind in ("transfer", "lattice"):
         parts.append(f"that {_listed(layout.keepers)} do not pool their parts of the noise")
     if layout.law is None:
         parts.append(f"{_listed(plan.receivers)}, who get exact counts")

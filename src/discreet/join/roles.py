@@ -32,5 +32,4 @@ def helper(private: str, agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[st
 
 def analyst(private: str, agreed: Mapping[str, Any], bits: Bits) -> Steps[dict[str, Any]]:
     """An analyst, who has nothing but a name."""
-    del bits
-    return network.analyse(private, JoinPlan.of_agreed(agreed))
+    return network.analyse(private, JoinPlan.of_agreed(agreed), bits)

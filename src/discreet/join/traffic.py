@@ -89,7 +89,7 @@ def _own(layout: Layout) -> dict[Pair, int]:
         for other in plan.holders:
             if one != other:
                 total[one, other] += _FRAME + _WORD + (_FRAME if one in plan.payers else 0)
-        for other in (*plan.analysts, *([plan.helper] if plan.helper else [])):
+        for other in layout.onlookers:
             total[one, other] += _FRAME + _WORD
     for one in openers:
         for other in openers:

@@ -42,12 +42,20 @@ def read_codes(source: Any, states: Mapping[str, Sequence[str | int]], *, missin
 
 
 def read_rows(
-    source: Any, states: Mapping[str, Sequence[str | int]], column: str, *, missing: str = "refuse"
+    source: Any,
+    states: Mapping[str, Sequence[str | int]],
+    column: str,
+    *,
+    missing: str = "refuse",
+    gaps: bool = False,
 ) -> tuple[Codes, list[bytes]]:
-    """Codes as `read_codes` gives them, and the id of each row that is left, as `read_ids` gives it."""
+    """Codes as `read_codes` gives them, and the id of each row that is left, as `read_ids` gives it.
+
+    A row without an id is refused, or comes with no bytes where ``gaps`` are allowed.
+    """
     chunks: list[Codes] = []
     ids: list[bytes] = []
-    for codes, named in code_chunks(source, states, missing=missing, column=column):
+    for codes, named in code_chunks(source, states, missing=missing, column=column, gaps=gaps):
         chunks.append(codes)
         ids += named
     return _joined(chunks, states), ids
@@ -59,6 +67,7 @@ def code_chunks(
     *,
     missing: str = "refuse",
     column: str | None = None,
+    gaps: bool = False,
     keep: NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[Codes, list[bytes]]]:
     """The codes batch by batch, with the ids in ``column``; memory is bounded by the batch.
@@ -81,7 +90,7 @@ def code_chunks(
         for array in codes.values():
             if missing == "drop":
                 chosen &= array != _MISSING
-        ids = id_bytes(batch.column(column), column, bare=bare) if column else []
+        ids = id_bytes(batch.column(column), column, bare=bare, gaps=gaps) if column else []
         if not chosen.all():
             codes = {name: array[chosen] for name, array in codes.items()}
             ids = [ids[row] for row in np.flatnonzero(chosen)] if ids else []

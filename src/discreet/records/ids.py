@@ -29,12 +29,30 @@ def read_ids(source: Any, column: str) -> list[bytes]:
     return ids
 
 
-def id_bytes(column: Any, name: str, *, bare: bool = False) -> list[bytes]:
-    """One column of ids as bytes; ``bare`` words of a CSV file are missing where they are empty."""
+def id_bytes(column: Any, name: str, *, bare: bool = False, gaps: bool = False) -> list[bytes]:
+    """One column of ids as bytes; ``bare`` words of a CSV file are missing where they are empty.
+
+    Missing ids are refused, or come as no bytes where ``gaps`` are allowed.
+    """
+    absent = None
+    if gaps:
+        column, absent = _filled(column)
     ids = plain_ids(column, name, "id").cast(pa.large_string())
-    if bare and compute.any(compute.equal(ids, "")).as_py():
+    if absent is not None:
+        ids = compute.if_else(absent, "", ids)
+    elif bare and compute.any(compute.equal(ids, "")).as_py():
         raise DataError(f"id column {name!r} has missing ids", remedy="Every row needs an id.")
     return ids.cast(pa.large_binary()).to_pylist()
+
+
+def _filled(column: Any) -> tuple[Any, Any]:
+    """The column with something in its gaps, and where these are."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    absent = column.is_null()
+    if not column.null_count or pa.types.is_null(column.type):
+        return column, absent
+    return compute.fill_null(column, 0 if pa.types.is_integer(column.type) else ""), absent
 
 
 def first_rows(source: Any, column: str, limit: int) -> NDArray[np.bool_]:

@@ -53,10 +53,11 @@ def test_both_hospitals_get_the_same_network_and_it_is_near_the_truth(kept):
 
 
 def test_ledgers_are_charged_once_and_the_receipt_says_so(kept):
-    _, folder, _ = kept
+    done, folder, _ = kept
     for name in ("north", "south"):
         left = Ledger.open(folder / f"{name}.ledger").left("asia")
         assert left.runs == 1
+        assert done.left[name] == left
         receipt = json.loads((folder / "out" / name / "receipt.json").read_text())
         assert receipt["account"]["dataset"] == "asia"
         assert receipt["account"]["ledger"]["seq"] >= 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import terminal
+from discreet.cli import shown, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,9 +236,12 @@ def _report(kept: Any) -> None:
         got = "the network, a receipt and a report" if paper.receives else "a receipt and a report"
         sent, received = (_moved(paper, way) for way in ("sender", "receiver"))
         terminal.line(f"{place}  {paper.name}: {got}; sent {sent}, received {received}")
-    shown = kept.place(first.name)
-    terminal.line(f"\nNext: open {shown / 'report.html'}", "dim")
-    terminal.line(f"      discreet show {shown}", "dim")
+    for name, balance in kept.left.items():
+        terminal.heading(f"Left in the ledger of {name}")
+        shown.balance(balance)
+    place = kept.place(first.name)
+    terminal.line(f"\nNext: open {place / 'report.html'}", "dim")
+    terminal.line(f"      discreet show {place}", "dim")
 
 
 def _moved(paper: Any, way: str) -> str:

@@ -10,12 +10,13 @@ from discreet.bundle import check_place
 from discreet.errors import ParameterError
 from discreet.jobs.hospitals import ID, asia, sites, write_hospitals
 from discreet.jobs.joint import keep
-from discreet.jobs.ledger import new_budget
+from discreet.jobs.ledger import new_budget, open_ledger
 from discreet.jobs.template import START, Draft, plan_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from discreet.accounting.ledger import Balance
     from discreet.join import Joined
     from discreet.join.cost import Cost
     from discreet.report.join import JoinPaper
@@ -30,11 +31,15 @@ _FILES = (".csv", ".parquet")
 
 @dataclass(frozen=True)
 class Kept:
-    """What parties kept of a run: where, and what each may show. In a rehearsal all of them, else one."""
+    """What parties kept of a run: where, and what each may show. In a rehearsal all of them, else one.
+
+    ``left`` is what is left in the ledgers that paid.
+    """
 
     out: Path
     joined: Joined
     papers: Mapping[str, JoinPaper]
+    left: Mapping[str, Balance]
 
     def place(self, name: str) -> Path:
         """The folder of one party."""
@@ -46,7 +51,8 @@ class Kept:
             name: {"out": str(self.place(name)), **paper.to_dict(), "receipt": dict(paper.receipt)}
             for name, paper in self.papers.items()
         }
-        return {"out": str(self.out), "session": self.joined.session, "parties": found}
+        left = {name: balance.to_dict() for name, balance in self.left.items()}
+        return {"out": str(self.out), "session": self.joined.session, "parties": found, "left": left}
 
 
 def new_join(path: str) -> Path:
@@ -120,7 +126,7 @@ def rehearse_join(
     tables = {name: data[name] if name in data else _beside(Path(plan), name) for name in agreed.holders}
     say(f"{len(agreed.parties)} parties at work", 0, 1)
     joined = rehearse(agreed, {**data, **tables}, ledgers=ledgers, seed=seed)
-    return _kept(joined, folder, places, say)
+    return _kept(joined, folder, places, ledgers or {}, say)
 
 
 def run_join(
@@ -144,16 +150,20 @@ def run_join(
     place = check_place(out)
     say("with the other parties", 0, 1)
     joined = run(agreed, name, data, home=home, ledger=ledger, wait=wait)
-    return _kept(joined, place, {name: place}, say)
+    return _kept(joined, place, {name: place}, {} if ledger is None else {name: ledger}, say)
 
 
-def _kept(joined: Joined, out: Path, places: Mapping[str, Path], say: Tell) -> Kept:
+def _kept(
+    joined: Joined, out: Path, places: Mapping[str, Path], ledgers: Mapping[str, str], say: Tell
+) -> Kept:
     papers: dict[str, JoinPaper] = {}
     for done, (name, place) in enumerate(places.items()):
         say("writing results and reports", done, len(places))
         papers[name] = keep(joined, name, place)
     say("writing results and reports", len(places), len(places))
-    return Kept(out, joined, papers)
+    unit = joined.guarantee.unit
+    left = {name: open_ledger(path).left(joined.plan.name, unit) for name, path in ledgers.items()}
+    return Kept(out, joined, papers, left)
 
 
 def _beside(plan: Path, name: str) -> str:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
     from discreet.jobs.hmm import fit_hmm
+    from discreet.jobs.join import Kept, check_join, demo_join, new_join, rehearse_join, run_join
+    from discreet.jobs.joint import size_of
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
     from discreet.jobs.network import fit_network
@@ -32,11 +34,14 @@ __all__ = [
     "FitNetwork",
     "FitPlan",
     "JobPlan",
+    "Kept",
     "Preview",
     "Released",
     "Result",
     "Shown",
     "break_rotation",
+    "check_join",
+    "demo_join",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
@@ -44,6 +49,7 @@ __all__ = [
     "learn_map",
     "make_plan",
     "new_budget",
+    "new_join",
     "new_party",
     "open_ledger",
     "parties",
@@ -52,9 +58,12 @@ __all__ = [
     "preview",
     "read_party",
     "read_plan",
+    "rehearse_join",
     "run_demo",
+    "run_join",
     "run_release",
     "show_bundle",
+    "size_of",
     "trust_party",
 ]
 
@@ -65,6 +74,13 @@ _HOMES = {
     "new_budget": "ledger",
     "open_ledger": "ledger",
     "fit_hmm": "hmm",
+    "Kept": "join",
+    "check_join": "join",
+    "demo_join": "join",
+    "new_join": "join",
+    "rehearse_join": "join",
+    "run_join": "join",
+    "size_of": "joint",
     "fit_mixture": "mixture",
     "fit_network": "network",
     "new_party": "party",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.bundle import Bundle, load_bundle, tensor_digest
+from discreet.bundle import Bundle, is_receipt, load_bundle, load_receipt, tensor_digest
 from discreet.domain import region_from_dict
 from discreet.errors import BundleError
 from discreet.fit.hmm import card as hmm_card
 from discreet.fit.mixture.card import read_description, read_mixture
 from discreet.fit.mixture.estimator import KIND
 from discreet.fit.network import card as network_card
+from discreet.jobs import joint
 from discreet.jobs.purchase import (
     hmm_purchases,
     hmm_sentence,
@@ -50,13 +51,20 @@ class Shown:
 
 def show_bundle(path: str | os.PathLike[str]) -> Shown:
     """Read a folder that a fit wrote; refuses one that is damaged, altered or of an unknown kind."""
+    if is_receipt(str(path)):
+        return Shown(joint.KIND, joint.receipt_paper(load_receipt(str(path))))
     bundle = load_bundle(str(path))
     return Shown(bundle.kind, paper_of(bundle))
 
 
 def paper_of(bundle: Bundle) -> Paper:
     """What a report may show of a bundle."""
-    kinds = {KIND: _mixture, network_card.KIND: _network, **dict.fromkeys(hmm_card.KINDS, _hmm)}
+    kinds = {
+        KIND: _mixture,
+        network_card.KIND: _network,
+        joint.KIND: joint.joint_paper,
+        **dict.fromkeys(hmm_card.KINDS, _hmm),
+    }
     if bundle.kind not in kinds:
         raise BundleError("the released model is of another kind", got=bundle.kind, wanted=" or ".join(kinds))
     try:

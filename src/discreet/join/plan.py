@@ -335,6 +335,8 @@ def _check_parties(plan: JoinPlan) -> None:
     for name, party in plan.parties.items():
         if not (0 < len(name) <= _LONGEST_NAME and all(one.isalnum() or one in "-_" for one in name)):
             raise ParameterError("not a name for a party", got=name, wanted="letters, digits, - and _")
+        if name == "peer":  # protocols of two call the other one so
+            raise ParameterError("this name is taken", got=name, wanted="another name for this party")
         if party.role != "holder" and party.columns:
             raise ParameterError(f"only holders have columns, and {name!r} is the {party.role}")
         if party.role == "holder" and not party.columns:

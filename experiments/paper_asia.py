@@ -27,7 +27,17 @@ from discreet.protocols.step import run_parties
 from discreet.randomness import expand, seeded
 from experiments.places import write_table
 
-__all__ = ["ASIA", "CROSSING", "SITES", "Way", "by_rotation", "by_sites", "mean_deviation", "paper_asia", "run"]
+__all__ = [
+    "ASIA",
+    "CROSSING",
+    "SITES",
+    "Way",
+    "by_rotation",
+    "by_sites",
+    "mean_deviation",
+    "paper_asia",
+    "run",
+]
 
 ROWS, SETS, QUICK_SETS = 2000, 200, 20
 FIRST_STATE: dict[str, tuple[str, list[float]]] = {
@@ -193,8 +203,8 @@ def estimates(seed: int) -> str:
         rows.append(_estimate(name, network, same(tables, counts["pooled"])))
     note = (
         f"ASIA as in paper 003, {ROWS:,} samples, sites {{A,T,E,X,D}} and {{S,L,B}} (three: {{A,T}}, "
-        "{E,X,D}, {S,L,B}): P[first state] for parents 00, 01, 10, 11 (E: T, L; D: E, B). As pooled: all "
-        "eight tables of counts equal the pooled ones to the unit."
+        "{E,X,D}, {S,L,B}): P[first state] for parents 00, 01, 10, 11, 0 the first (E: T, L; D: E, B). As "
+        "pooled: all eight tables of counts equal the pooled ones to the unit."
     )
     return write_table("asia", rows, note)
 

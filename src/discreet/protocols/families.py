@@ -57,7 +57,7 @@ _MOST_ROWS = 2**31 - 1
 _MOST_CELLS = 2**24
 _CHUNK = 2**14
 _CHUNK_WORDS = 2**21
-_WORK = {"helper": 12e-9, "transfer": 7e-9, "lattice": 130e-9, "three": 9e-9}
+_WORK = {"helper": 12e-9, "transfer": 7e-9, "lattice": 35e-9, "three": 9e-9}
 """Seconds of the busiest party's work for every byte that all move, measured on one busy core."""
 
 

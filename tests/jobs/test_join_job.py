@@ -100,7 +100,7 @@ def test_what_was_counted_is_near_what_was_announced(kept):
             mine = paper.name in (flow.sender, flow.receiver)
             assert (flow.counted is not None) == mine
             if mine:
-                assert abs(flow.counted - flow.announced) <= 0.2 * flow.announced + 400
+                assert abs(flow.counted - flow.announced) <= 0.05 * flow.announced + 400
     one, other = done.papers["north"], done.papers["south"]
     assert one.flow("north", "south").counted == other.flow("north", "south").counted
 

@@ -134,9 +134,9 @@ def _flows(
             told = sum(pairs.get((sender, receiver), 0) for pairs in phases.values())
             counted = None
             if sender == name:
-                counted = int(peers[receiver]["sent"])
+                counted, told = (int(peers[receiver][key]) for key in ("sent", "sent_announced"))
             elif receiver == name:
-                counted = int(peers[sender]["received"])
+                counted, told = (int(peers[sender][key]) for key in ("received", "received_announced"))
             flows.append(Flow(sender, receiver, told, counted))
     return tuple(flows), sum(phases.get("families", {}).values())
 

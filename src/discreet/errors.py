@@ -18,6 +18,7 @@
     |-- PartyError              a run between parties ended early; nothing partial was opened
     |   |-- IdentityError       a key, certificate or pin of a party is missing, damaged or not trusted
     |   |-- PlanError           the parties did not agree to the same plan, version or model
+    |   |-- RefusedError        a service does not answer this request, and says why in a fixed word
     |   |-- ProtocolError       a message came that the protocol does not allow
     |   |-- CipherError         a ciphertext, key or share from another party is malformed
     |   `-- PeerError           the other party went away or gave up
@@ -57,6 +58,7 @@ __all__ = [
     "PlanError",
     "ProtocolError",
     "RangeError",
+    "RefusedError",
     "RequestError",
     "StateError",
     "TooLargeError",
@@ -151,6 +153,10 @@ class IdentityError(PartyError):
 
 class PlanError(PartyError):
     """The parties did not agree to the same plan, version or model; no private byte was sent."""
+
+
+class RefusedError(PartyError):
+    """A service does not answer this request; nothing private was sent to it."""
 
 
 class ProtocolError(PartyError):

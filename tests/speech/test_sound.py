@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 import wave
 from pathlib import Path
@@ -36,6 +37,26 @@ def test_every_width_of_pcm_is_read_exactly(tmp_path: Path, width: int, rate: in
     samples, found = read_sound(write_wave(tmp_path / "a.wav", pcm(values, width), width, rate=rate))
     assert found == rate and samples.dtype == np.float64
     np.testing.assert_array_equal(samples * full, values)
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+@pytest.mark.parametrize("junk", [0, 5])
+def test_pcm_under_the_extensible_tag_is_read_exactly(tmp_path: Path, width: int, junk: int) -> None:
+    values = np.random.default_rng(width).integers(-(2 ** (8 * width - 1)), 2 ** (8 * width - 1), 777)
+    data, rate = pcm(values, width), 16000
+    guid = bytes.fromhex("0100000000001000800000aa00389b71")
+    form = struct.pack("<HHIIHHHHI", 0xFFFE, 1, rate, rate * width, width, 8 * width, 22, 8 * width, 4) + guid
+    before = b"JUNK" + struct.pack("<I", junk) + bytes(junk + junk % 2) if junk else b""
+    body = b"WAVE" + before + b"fmt " + struct.pack("<I", 40) + form
+    body += b"data" + struct.pack("<I", len(data)) + data + bytes(len(data) % 2)
+    path = tmp_path / "a.wav"
+    path.write_bytes(b"RIFF" + struct.pack("<I", len(body)) + body)
+    samples, found = read_sound(path)
+    assert found == rate
+    np.testing.assert_array_equal(samples * 2 ** (8 * width - 1), values)
+    path.write_bytes((b"RIFF" + struct.pack("<I", len(body)) + body).replace(guid, b"\x03" + guid[1:]))
+    with pytest.raises(DataError, match="not plain PCM"):
+        read_sound(path)
 
 
 @pytest.mark.parametrize("bits", [16, 24])

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,7 +93,7 @@ class Chain:
     @classmethod
     def create(cls, path: Path, clock: Callable[[], float]) -> Chain:
         """Make a new file with its first row; never overwrites; complete on disk before it has its name."""
-        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.draft")
         chain = cls(draft, clock)
         try:
             chain._found()
@@ -115,6 +116,10 @@ class Chain:
             for suffix in ("", "-wal", "-shm"):
                 draft.with_name(draft.name + suffix).unlink(missing_ok=True)
         return cls(path, clock)
+
+    def now(self) -> float:
+        """The time that a row appended now would have, in seconds."""
+        return self._clock()
 
     @contextlib.contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:

@@ -12,9 +12,9 @@ from discreet.cli.fitted import foresee, report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.jobs import FitPlan
+    from discreet.jobs import JobPlan
 
-__all__ = ["commands", "group", "hmm", "mixture"]
+__all__ = ["commands", "group", "hmm", "mixture", "network", "words"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -163,8 +163,158 @@ def hmm(
     _run(FitHMM, fit_hmm, plan, options, dry_run, json, "start, transitions and emissions")
 
 
+@commands.command(no_args_is_help=True)
+def network(
+    data: setting.Data = None,
+    structure: Annotated[
+        str | None, typer.Option(help="A BIF file: the nodes, their states and their parents.")
+    ] = None,
+    plan: setting.Plan = None,
+    epsilon: setting.Epsilon = None,
+    delta: setting.Delta = None,
+    person: setting.Person = None,
+    rows_per_person: Annotated[
+        int | None,
+        typer.Option(
+            help="So many first rows of each person count (usually 1).", rich_help_panel=setting.BUDGET
+        ),
+    ] = None,
+    ledger: setting.Ledger = None,
+    dataset: setting.Dataset = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="Imaginary rows for each configuration of parents (usually 1).", rich_help_panel=setting.HOW
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="refuse (usual), drop, or the state that a missing value stands for.",
+            rich_help_panel=setting.HOW,
+        ),
+    ] = None,
+    random_state: setting.RandomState = None,
+    out: setting.Out = None,
+    dry_run: setting.DryRun = False,
+    json: setting.Json = False,
+) -> None:
+    r"""Fit the tables of a Bayesian network with differential privacy.
+
+    The structure and the states are public; the rows have one column a node:
+
+      discreet fit network visits.parquet --structure asia.bif --person patient \
+        --epsilon 1 --delta 1e-6 --ledger clinic.ledger --out asia
+
+    Add --dry-run to see what it would reveal and cost: nothing is read but the schema and the structure.
+    """
+    options = {name: value for name, value in locals().items() if name not in _OTHERS}
+    from discreet.jobs import FitNetwork, fit_network
+
+    _run(FitNetwork, fit_network, plan, options, dry_run, json, "one table a node, in their order")
+
+
+@commands.command(no_args_is_help=True)
+def words(
+    data: Annotated[list[str] | None, typer.Argument(help="The folder of the recordings.")] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="names (WORD_SPEAKER_TAKE.wav, usual), folders (one a word), or index (index.csv)."
+        ),
+    ] = None,
+    word: Annotated[str | None, typer.Option(help="The column of an index that says the word.")] = None,
+    speaker: Annotated[str | None, typer.Option(help="The column of an index that says who spoke.")] = None,
+    where: Annotated[str | None, typer.Option(help="Which rows of an index: split=train.")] = None,
+    words: Annotated[str | None, typer.Option(help="The words: yes,no. Private fits need them.")] = None,
+    rate: Annotated[int | None, typer.Option(help="Samples a second: 8000 (usual) or 16000.")] = None,
+    plan: setting.Plan = None,
+    epsilon: setting.Epsilon = None,
+    delta: setting.Delta = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="speaker: protects speakers, not recordings.", rich_help_panel=setting.BUDGET),
+    ] = None,
+    recordings_per_person: Annotated[
+        float | None,
+        typer.Option(
+            help="One person's recordings of a word weigh at most this.", rich_help_panel=setting.BUDGET
+        ),
+    ] = None,
+    words_per_person: Annotated[
+        int | None,
+        typer.Option(
+            help="One person weighs as much as so many words at most.", rich_help_panel=setting.BUDGET
+        ),
+    ] = None,
+    max_frames: Annotated[
+        int | None,
+        typer.Option(
+            help="The longest recording, publicly known: 100 a second.", rich_help_panel=setting.BUDGET
+        ),
+    ] = None,
+    ledger: setting.Ledger = None,
+    dataset: setting.Dataset = None,
+    states: Annotated[
+        int | None, typer.Option(help="Hidden states a word (usually 5).", rich_help_panel=setting.HOW)
+    ] = None,
+    covariance: Annotated[
+        str | None,
+        typer.Option(
+            help="full (usual without privacy), tied, diag, spherical.", rich_help_panel=setting.HOW
+        ),
+    ] = None,
+    mixtures: Annotated[
+        int | None, typer.Option(help="Gaussians a state, without privacy.", rich_help_panel=setting.HOW)
+    ] = None,
+    topology: Annotated[
+        str | None, typer.Option(help="left-right (usual) or full.", rich_help_panel=setting.HOW)
+    ] = None,
+    ceps: Annotated[
+        int | None, typer.Option(help="Cepstra a frame (13).", rich_help_panel=setting.HOW)
+    ] = None,
+    deltas: Annotated[
+        int | None, typer.Option(help="Slopes: 0, 1 or 2.", rich_help_panel=setting.HOW)
+    ] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="mean, mean-variance or none.", rich_help_panel=setting.HOW)
+    ] = None,
+    depth: Annotated[
+        float | None,
+        typer.Option(help="Leave out frames so many dB below the loudest.", rich_help_panel=setting.HOW),
+    ] = None,
+    codebook: Annotated[
+        int | None, typer.Option(help="Replace frames by so many codewords.", rich_help_panel=setting.HOW)
+    ] = None,
+    noise: setting.Noise = None,
+    rounds: setting.Rounds = None,
+    random_state: setting.RandomState = None,
+    out: setting.Out = None,
+    dry_run: setting.DryRun = False,
+    json: setting.Json = False,
+) -> None:
+    r"""Fit word models to labelled recordings: which word was said?
+
+    Without privacy, from files WORD_SPEAKER_TAKE.wav (see `discreet ask tones` for some to try):
+
+      discreet fit words tones/train --epsilon inf --out words
+
+    With one budget for all words, protecting every recording:
+
+      discreet fit words digits --labels index --word digit --words 0,1,2,3,4,5,6,7,8,9 \
+        --max-frames 100 --epsilon 4 --delta 1e-5 --ledger digits.ledger --out words
+
+    Then `discreet ask plain words recording.wav` says what was said.
+    """
+    options = {name: value for name, value in locals().items() if name not in _OTHERS}
+    options["covariance_type"] = options.pop("covariance")
+    from discreet.jobs import FitWords, fit_words
+
+    _run(FitWords, fit_words, plan, options, dry_run, json, "one hidden Markov model a word")
+
+
 def _run(
-    kind: type[FitPlan],
+    kind: type[JobPlan],
     fit: Callable[[Any, Any], Any],
     plan: str | None,
     options: dict[str, Any],

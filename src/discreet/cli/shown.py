@@ -10,7 +10,7 @@ from discreet.cli import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["balance", "bar", "bought", "components", "states"]
+__all__ = ["balance", "bar", "bought", "components", "nodes", "states", "words"]
 
 _WIDE = 24
 
@@ -88,6 +88,20 @@ def states(paper: Any, most: int = 30) -> None:
         terminal.line(f"and {paper.states - most} more states (--json has all)", "dim")
 
 
+def words(paper: Any, most: int = 40) -> None:
+    """The words: how long they last, and which is most like them."""
+    rows: list[list[Any]] = []
+    for number, word in enumerate(paper.vocabulary.words[:most]):
+        near = paper.nearest(number)
+        other = "" if near is None else paper.vocabulary.words[near]
+        apart = "" if near is None else f"{float(paper.distances[number, near]):.3g}"
+        rows.append([str(number), word, str(paper.lengths[number]), other, apart])
+    columns = [("no.", "right"), ("word", "left"), ("frames", "right"), ("most like", "left")]
+    terminal.table([*columns, ("behind by, nats a frame", "right")], rows)
+    if len(paper.vocabulary.words) > most:
+        terminal.line(f"and {len(paper.vocabulary.words) - most} more words (--json has all)", "dim")
+
+
 def components(paper: Any, most: int = 30) -> None:
     """The components from the heaviest to the lightest: weight, and mean ± deviation of every column."""
     from rich.text import Text
@@ -109,3 +123,17 @@ def components(paper: Any, most: int = 30) -> None:
         terminal.line(f"and {hidden} lighter components", "dim")
     if len(paper.columns) > len(names):
         terminal.line(f"and {len(paper.columns) - len(names)} more columns (--json has all)", "dim")
+
+
+def nodes(paper: Any, most: int = 60) -> None:
+    """The nodes in their order: parents, and the likeliest states."""
+    from rich.text import Text
+
+    structure = paper.network.structure
+    rows = [
+        [Text(node), Text(", ".join(structure.parents[node])), Text(paper.shown(node, 3))]
+        for node in structure.nodes[:most]
+    ]
+    terminal.table([("node", "left"), ("parents", "left"), ("likeliest states", "left")], rows)
+    if len(structure.nodes) > most:
+        terminal.line(f"and {len(structure.nodes) - most} more nodes (--json has all)", "dim")

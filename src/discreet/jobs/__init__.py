@@ -9,34 +9,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.jobs.ask import (
+        Asked,
+        Counted,
+        Opened,
+        ask_keyword,
+        count_answers,
+        rehearse_keyword,
+        serve_words,
+    )
     from discreet.jobs.demo import Demo, run_demo
     from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
     from discreet.jobs.hmm import fit_hmm
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
+    from discreet.jobs.network import fit_network
     from discreet.jobs.party import new_party, parties, read_party, trust_party
-    from discreet.jobs.plan import FitHMM, FitMixture, FitPlan, make_plan, read_plan
+    from discreet.jobs.plan import FitHMM, FitMixture, FitNetwork, FitPlan, JobPlan, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.result import Result
+    from discreet.jobs.rotation import break_rotation
     from discreet.jobs.show import Shown, show_bundle
+    from discreet.jobs.tones import make_tones
+    from discreet.jobs.vocabulary import FitWords, fit_words, recognise
 
 __all__ = [
+    "Asked",
+    "Counted",
     "Demo",
     "Explained",
     "FitHMM",
     "FitMixture",
+    "FitNetwork",
     "FitPlan",
+    "FitWords",
+    "JobPlan",
+    "Opened",
     "Preview",
     "Released",
     "Result",
     "Shown",
+    "ask_keyword",
+    "break_rotation",
+    "count_answers",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
+    "fit_network",
+    "fit_words",
     "learn_map",
     "make_plan",
+    "make_tones",
     "new_budget",
     "new_party",
     "open_ledger",
@@ -46,13 +71,23 @@ __all__ = [
     "preview",
     "read_party",
     "read_plan",
+    "recognise",
+    "rehearse_keyword",
     "run_demo",
     "run_release",
+    "serve_words",
     "show_bundle",
     "trust_party",
 ]
 
 _HOMES = {
+    "Asked": "ask",
+    "Counted": "ask",
+    "Opened": "ask",
+    "ask_keyword": "ask",
+    "count_answers": "ask",
+    "rehearse_keyword": "ask",
+    "serve_words": "ask",
     "Demo": "demo",
     "run_demo": "demo",
     "play_game": "game",
@@ -60,17 +95,21 @@ _HOMES = {
     "open_ledger": "ledger",
     "fit_hmm": "hmm",
     "fit_mixture": "mixture",
+    "fit_network": "network",
     "new_party": "party",
     "parties": "party",
     "read_party": "party",
     "trust_party": "party",
     "FitHMM": "plan",
     "FitMixture": "plan",
+    "FitNetwork": "plan",
+    "JobPlan": "plan",
     "FitPlan": "plan",
     "make_plan": "plan",
     "read_plan": "plan",
     "prepare_people": "prep",
     "Result": "result",
+    "break_rotation": "rotation",
     "Preview": "forecast",
     "preview": "forecast",
     "Explained": "release",
@@ -80,6 +119,10 @@ _HOMES = {
     "run_release": "release",
     "Shown": "show",
     "show_bundle": "show",
+    "make_tones": "tones",
+    "FitWords": "vocabulary",
+    "fit_words": "vocabulary",
+    "recognise": "vocabulary",
 }
 
 

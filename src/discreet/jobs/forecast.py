@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from discreet.jobs.hmm import order_hmm
 from discreet.jobs.mixture import order_mixture
+from discreet.jobs.network import order_network
 from discreet.jobs.order import budget_of, place_of
-from discreet.jobs.plan import FitMixture
+from discreet.jobs.plan import FitMixture, FitNetwork
+from discreet.jobs.vocabulary import FitWords, order_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.accounting.guarantee import Guarantee
     from discreet.accounting.ledger import Balance
-    from discreet.jobs.plan import FitHMM, FitPlan
+    from discreet.jobs.order import Order
+    from discreet.jobs.plan import FitHMM, JobPlan
     from discreet.report.paper import Purchase
 
 __all__ = ["Preview", "preview"]
@@ -49,12 +52,12 @@ class Preview:
         }
 
 
-def preview(plan: FitPlan) -> Preview:
+def preview(plan: JobPlan) -> Preview:
     """Everything that can be known before the rows are read, or the error that the run would end with.
 
     **Reveals** nothing. **Costs** nothing.
     """
-    order = order_mixture(plan) if isinstance(plan, FitMixture) else order_hmm(cast("FitHMM", plan))
+    order = _order(plan)
     guarantee, place = order.guarantee, place_of(plan)
     before = after = None
     if plan.ledger is not None:
@@ -64,3 +67,13 @@ def preview(plan: FitPlan) -> Preview:
         spent = before.spent[0] + cost[0], before.spent[1] + cost[1]
         after = replace(before, spent=spent, runs=before.runs + 1)
     return Preview(order.columns, guarantee, order.bought, order.sentence, place, before, after)
+
+
+def _order(plan: JobPlan) -> Order[Any]:
+    if isinstance(plan, FitNetwork):
+        return order_network(plan)
+    if isinstance(plan, FitMixture):
+        return order_mixture(plan)
+    if isinstance(plan, FitWords):
+        return order_words(plan)
+    return order_hmm(cast("FitHMM", plan))

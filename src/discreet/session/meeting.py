@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet import __version__
 from discreet.errors import (
@@ -48,12 +49,26 @@ if TYPE_CHECKING:
     from discreet.wire.identity import Card, Identity
     from discreet.wire.tls import Listener, Place
 
-__all__ = ["WHOLE", "Outcome", "run", "take_part"]
+__all__ = ["WHOLE", "Outcome", "Work", "run", "take_part"]
 
 WHOLE = 3600.0
 """Seconds that a whole run may take, unless another time is agreed."""
 
 _NONCE = 16
+
+
+class Work(Protocol):
+    """A role at work somewhere else, perhaps in another process (`discreet.session.worker`)."""
+
+    async def advance(
+        self, answer: Arrays | None, loss: PeerError | None
+    ) -> tuple[Send | Receive | None, Any]:
+        """What the role asks next; or None, and its output."""
+        ...
+
+    def close(self) -> None:
+        """No more will be asked of it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +90,7 @@ class Outcome:
 async def run(
     plan: Plan,
     role: str,
-    steps: Steps[Any],
+    steps: Steps[Any] | Work,
     channels: Mapping[str, Channel],
     *,
     fingerprint: str = "",
@@ -85,8 +100,9 @@ async def run(
 ) -> Outcome:
     """Run one role with the others, over channels that are already there; they are closed at the end.
 
-    ``channels`` are by role, ``fingerprint`` is our own. Raises `PlanError`, `ProtocolError`, `PeerError`,
-    `LateError`, or what the role raises.
+    ``channels`` are by role, ``fingerprint`` is our own. The role is a generator that computes here, or
+    `Work` that is done elsewhere. Raises `PlanError`, `ProtocolError`, `PeerError`, `LateError`, or what
+    the role raises.
     """
     try:
         expected = set(plan.learns) - {role}
@@ -99,7 +115,9 @@ async def run(
         work = _Run(plan, role, channels, fingerprint, record)
         try:
             async with asyncio.timeout(whole):
-                return await work.whole(steps, bits or secure())
+                return await work.whole(
+                    _Here(steps) if isinstance(steps, Generator) else steps, bits or secure()
+                )
         except TimeoutError as error:
             if isinstance(error, LateError):
                 raise
@@ -149,6 +167,23 @@ def take_part(
         steps.close()
 
 
+class _Here:
+    """A role that computes in the thread of the connection."""
+
+    def __init__(self, steps: Steps[Any]) -> None:
+        self._steps = steps
+        self.close = steps.close
+
+    async def advance(
+        self, answer: Arrays | None, loss: PeerError | None
+    ) -> tuple[Send | Receive | None, Any]:
+        """Compute until the role asks for something, or has finished."""
+        try:
+            return (self._steps.send(answer) if loss is None else self._steps.throw(loss)), None
+        except StopIteration as end:
+            return None, end.value
+
+
 class _Run:
     """One run of one role."""
 
@@ -163,7 +198,7 @@ class _Run:
         self._clock = asyncio.get_running_loop().time
         self.left: list[str] = []
 
-    async def whole(self, steps: Steps[Any], bits: Bits) -> Outcome:
+    async def whole(self, steps: Work, bits: Bits) -> Outcome:
         """Agree, carry, finish."""
         started, began = datetime.now(UTC), self._clock()
         session = await self._agree(bits)
@@ -197,16 +232,15 @@ class _Run:
         told = [self.plan.digest(), *(f"{name}={nonces[name]}" for name in sorted(nonces))]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
-    async def _carry(self, steps: Steps[Any]) -> Any:
+    async def _carry(self, steps: Work) -> Any:
         """Let the role work until it returns."""
         answer: Arrays | None = None
         loss: PeerError | None = None
         while True:
             began = self._clock()
-            try:
-                asked = steps.send(answer) if loss is None else steps.throw(loss)
-            except StopIteration as end:
-                return end.value
+            asked, output = await steps.advance(answer, loss)
+            if asked is None:
+                return output
             worked = self._clock()
             name = self._peer(asked.peer)
             answer, loss = await self._exchange(name, asked)

@@ -1,16 +1,20 @@
-"""Plain data and arrays as bytes, between a rehearsal and its own processes. Nothing is executed by reading
-it."""
+"""Plain data, arrays and errors as bytes, between a process and those it started. Nothing is executed by
+reading it."""
 
 from __future__ import annotations
 
+import os
 import struct
+import traceback
+from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 
-from discreet.errors import ParameterError, PeerError
+from discreet import errors
+from discreet.errors import DiscreetError, ParameterError, PartyError, PeerError
 
-__all__ = ["pack", "read", "unpack", "write"]
+__all__ = ["defect", "error_of", "pack", "plain_error", "read", "unpack", "write"]
 
 _ARRAY, _LARGE, _TUPLE = 1, 2, 3
 _LENGTH = struct.Struct("<Q")
@@ -46,6 +50,33 @@ def read(file: IO[bytes]) -> Any:
         if len(data) == length:
             return unpack(data)
     raise PeerError("a process of the rehearsal went away", remedy="Its own words are above.")
+
+
+def plain_error(error: DiscreetError) -> dict[str, Any]:
+    """An error of ours as plain data."""
+    got = error.got if isinstance(error.got, str | int | float | None) else str(error.got)
+    words = {"what": error.what, "got": got, "wanted": error.wanted, "remedy": error.remedy}
+    return {"type": type(error).__name__, **words}
+
+
+def error_of(plain: dict[str, Any]) -> DiscreetError:
+    """The error back from plain data."""
+    words = dict(plain)
+    name = words.pop("type")
+    kind = getattr(errors, name) if name in errors.__all__ else PartyError
+    return kind(words.pop("what"), **words)
+
+
+def defect(role: str, error: Exception) -> PartyError:
+    """What is told of an error that is not ours: where it happened, but not its message."""
+    if os.environ.get("DISCREET_TRACEBACK") == "1":
+        traceback.print_exc()
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return PartyError(
+        f"the role {role!r} failed",
+        got=f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}",
+        remedy="Its message is held back: it may quote private values. DISCREET_TRACEBACK=1 shows it.",
+    )
 
 
 def _mark(plain: Any) -> Any:

@@ -15,19 +15,17 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from discreet import errors
-from discreet.errors import DiscreetError, LateError, ParameterError, PartyError, PeerError
+from discreet.errors import DiscreetError, LateError, ParameterError, PeerError
 from discreet.protocols.step import Record, Transcript
 from discreet.randomness import secure, seeded
 from discreet.session.meeting import WHOLE, Outcome, run
-from discreet.session.parcel import pack, read, write
+from discreet.session.parcel import defect, error_of, pack, plain_error, read, write
 from discreet.session.plan import Plan
 from discreet.session.receipt import Receipt
 from discreet.wire.channel import SILENCE
@@ -165,12 +163,12 @@ class _Troupe:
             return read(pipe)
         except PeerError as error:
             if self.late:
-                return {"error": _plain(_late(self.longest))}
-            return {"error": _plain(error)}
+                return {"error": plain_error(_late(self.longest))}
+            return {"error": plain_error(error)}
 
     def _outcomes(self, answers: list[dict[str, Any]]) -> dict[str, Outcome]:
         """What everybody returned, or the error that was first: not that of a party who was left alone."""
-        found = [_error(answer["error"]) for answer in answers if "error" in answer]
+        found = [error_of(answer["error"]) for answer in answers if "error" in answer]
         if found:
             raise min(found, key=lambda error: isinstance(error, PeerError))
         return {role: _outcome(answer) for role, answer in zip(self.jobs, answers, strict=True)}
@@ -198,17 +196,9 @@ def perform() -> None:
     try:
         asyncio.run(_perform(job, out))
     except DiscreetError as error:
-        write(out, {"error": _plain(error)})
+        write(out, {"error": plain_error(error)})
     except Exception as error:  # noqa: BLE001
-        if os.environ.get("DISCREET_TRACEBACK") == "1":
-            traceback.print_exc()
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        told = PartyError(
-            f"the role {job['role']!r} failed",
-            got=f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}",
-            remedy="Its message is held back: it may quote private values. DISCREET_TRACEBACK=1 shows it.",
-        )
-        write(out, {"error": _plain(told)})
+        write(out, {"error": plain_error(defect(job["role"], error))})
 
 
 async def _perform(job: dict[str, Any], out: IO[bytes]) -> None:
@@ -241,18 +231,6 @@ def _outcome(answer: dict[str, Any]) -> Outcome:
     seen = answer["transcript"]
     transcript = None if seen is None else Transcript([Record(*record) for record in seen])
     return Outcome(answer["output"], Receipt.of(answer["receipt"]), transcript)
-
-
-def _plain(error: DiscreetError) -> dict[str, Any]:
-    got = error.got if isinstance(error.got, str | int | float | None) else str(error.got)
-    words = {"what": error.what, "got": got, "wanted": error.wanted, "remedy": error.remedy}
-    return {"type": type(error).__name__, **words}
-
-
-def _error(plain: dict[str, Any]) -> DiscreetError:
-    name = plain.pop("type")
-    kind = getattr(errors, name) if name in errors.__all__ else PartyError
-    return kind(plain.pop("what"), **plain)
 
 
 def _late(longest: float) -> LateError:

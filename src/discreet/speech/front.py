@@ -163,7 +163,8 @@ class Front:
         rows = np.asarray(recorded)
         if rows.ndim != 2 or rows.shape[1] != self.columns or not len(rows) or rows.dtype.kind not in "fiu":
             raise DataError(
-                "a recording is not rows of numbers", got=rows.shape, wanted=f"(frames, {self.columns})"
+                "a recording is not rows of so many numbers",
+                wanted=f"(frames, {self.columns}), one frame at least",
             )
         if not np.isfinite(rows).all():
             raise DataError("a recording has values that are not finite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import wave
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["read_sound"]
 
 _BLOCK = 2**20
+_HEAD = 2**16  # the format stands before the samples
+_EXTENSIBLE, _PCM = b"\xfe\xff", bytes.fromhex("0100000000001000800000aa00389b71")
 
 
 def read_sound(path: str | Path) -> tuple[NDArray[np.float64], int]:
@@ -53,7 +56,7 @@ def _reading(path: Path) -> Generator[None]:
 
 
 def _read_wave(path: Path) -> tuple[NDArray[np.float64], int]:
-    with wave.open(str(path), "rb") as file:
+    with wave.open(_as_plain(path), "rb") as file:
         _check_mono(path, file.getnchannels())
         width, count, rate = file.getsampwidth(), file.getnframes(), file.getframerate()
         if width > 4:
@@ -68,6 +71,23 @@ def _read_wave(path: Path) -> tuple[NDArray[np.float64], int]:
     wide = np.zeros((count, 4), dtype=np.uint8)
     wide[:, 4 - width :] = content.reshape(count, width)  # little-endian: the lowest bytes come first
     return wide.view("<i4")[:, 0] / 2.0**31, rate
+
+
+def _as_plain(path: Path) -> str | BytesIO:
+    """The path; or the content with the tag of plain PCM, where it is PCM under the extensible tag.
+
+    Many programs write 24 and 32 bits so, and `wave` of Python 3.11 does not know it.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    at = len(b"RIFF....WAVE")
+    while at + 8 <= len(head) and head[at : at + 4] != b"fmt ":
+        at += 8 + (size := int.from_bytes(head[at + 4 : at + 8], "little")) + size % 2
+    if head[at + 8 : at + 10] != _EXTENSIBLE or head[at + 32 : at + 48] != _PCM:
+        return str(path)
+    content = bytearray(path.read_bytes())
+    content[at + 8 : at + 10] = b"\x01\x00"
+    return BytesIO(content)
 
 
 def _read_flac(path: Path) -> tuple[NDArray[np.float64], int]:

@@ -34,7 +34,7 @@ SILENCE = 60.0
 """Seconds in which a frame must have come: more than the peer ever computes between two messages."""
 
 QUEUED = 1 << 28
-"""The most bytes that wait to be sent while the peer is talking too."""
+"""The most bytes that wait to be sent while the peer is talking too, unless a channel is told otherwise."""
 
 _FAREWELL = 1.0
 _BREATH = 1 << 18
@@ -88,9 +88,10 @@ class Stream(Protocol):
 class Channel:
     """Messages with one peer. Not for two tasks at once in the same direction."""
 
-    def __init__(self, stream: Stream, *, silence: float = SILENCE) -> None:
+    def __init__(self, stream: Stream, *, silence: float = SILENCE, queued: int = QUEUED) -> None:
         self.stream = stream
         self.silence = silence
+        self.queued = queued
         self.meter = Meter()
         self._written = 0
         self._read = 0
@@ -124,7 +125,7 @@ class Channel:
             channels = {id(channel.stream): channel for channel in (self, *others)}.values()
             async with self._patience("did not read"):
                 while self.stream.queued and not self.stream.ended:
-                    if self.stream.queued < QUEUED and any(channel.stream.held for channel in channels):
+                    if self.stream.queued < self.queued and any(channel.stream.held for channel in channels):
                         break
                     await _first([channel.stream.news() for channel in channels])
         if self.stream.ended:

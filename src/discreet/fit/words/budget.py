@@ -130,6 +130,8 @@ def _declared(wanted: Request, words: int) -> tuple[str, ...]:
         facts.append(f"the longest recording, {wanted.max_frames} frames")
     if wanted.bounds is not None:
         facts.append("the range of every feature")
+    if wanted.codebook is not None and not wanted.plain:
+        facts.append("the codebook")
     if wanted.person is not None and not wanted.plain:
         facts.append(
             f"one {wanted.person}'s recordings of one word weigh at most {wanted.recordings_per_person:g}, "

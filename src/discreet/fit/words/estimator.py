@@ -9,7 +9,7 @@ from sklearn import exceptions
 from sklearn.base import BaseEstimator
 
 from discreet.bundle import WORDS, Bundle, load_bundle, read_vocabulary, save_bundle, tensor_digest
-from discreet.errors import BundleError, NotFittedError
+from discreet.errors import BundleError, DataError, NotFittedError
 from discreet.fit.words import card
 from discreet.fit.words.budget import plan_budget
 from discreet.fit.words.recordings import listed, make_features, read_labels
@@ -177,6 +177,8 @@ class WordModels(BaseEstimator):
     def score(self, recordings: Sequence[Any], words: Sequence[Any]) -> float:
         """The share of recordings whose likeliest word is the right one. It is computed from them."""
         said = np.array([str(word) for word in words])
+        if len(said) != len(recordings):
+            raise DataError("the words do not fit the recordings", wanted="one word for each recording")
         return float((self.predict(recordings) == said).mean())
 
     def save(self, path: str | Path) -> Path:

@@ -81,7 +81,7 @@ class Request:
     @property
     def plain(self) -> bool:
         """Whether no privacy is wanted."""
-        return math.isinf(self.epsilon)
+        return _infinite(self.epsilon)
 
     @property
     def symbolic(self) -> bool:
@@ -118,10 +118,11 @@ def check(wanted: Request) -> Request:
     _check_people(filled)
     if filled.vocabulary is not None:
         check_words(list(filled.vocabulary))
+    if filled.input == "sound":
+        _check_book(filled, _sound(filled).dimension)
     checked = hmm.check(hmm_request(filled, 2))  # whatever is wrong with numbers is found there
     filled = replace(filled, epsilon=checked.epsilon, delta=checked.delta)
-    if filled.input == "sound":
-        _sound(filled)
+    declared_front(filled)
     if private:
         _check_private(filled)
     return filled
@@ -227,6 +228,13 @@ def _check_symbols(wanted: Request) -> None:
         _whole("codebook", wanted.codebook, 2, 4096)
     elif np.ndim(wanted.codebook) != 2:
         raise ParameterError("the codebook is neither a number nor rows of codewords", wanted="64, or (M, d)")
+
+
+def _check_book(wanted: Request, columns: int) -> None:
+    if np.ndim(wanted.codebook) == 2 and np.shape(wanted.codebook)[1] != columns:
+        raise ParameterError(
+            "the codebook does not fit the cepstra", got=np.shape(wanted.codebook), wanted=f"(M, {columns})"
+        )
 
 
 def _check_people(wanted: Request) -> None:

@@ -69,7 +69,10 @@ def run(wanted: Request, recordings: list[Any], labels: Labels, progress: Tell |
     request = check_hmm(hmm_request(wanted, front.alphabet))
     fit = _fit_plain if wanted.plain else _fit_private
     models, account = fit(wanted, request, budget, features, labels, progress)
-    vocabulary = Vocabulary(labels.words, tuple(map(_softened, models)), front.to_dict())
+    made = Vocabulary(labels.words, tuple(map(_softened, models)), front.to_dict())
+    vocabulary = Vocabulary.of(
+        made.tensors(), made.to_dict()
+    )  # what a reader of the tensors will have, bit by bit
     account.close(tensor_digest(vocabulary.tensors()))
     receipt = _receipt(wanted, budget, vocabulary, account)
     return Outcome(vocabulary, front, budget.guarantee, receipt)

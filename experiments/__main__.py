@@ -9,8 +9,8 @@ from pathlib import Path
 
 from experiments.places import OUT, data_folder
 
-REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release")
-INVENTED = ("dice", "dice_utility", "dice_violation", "worlds")
+REAL = ("lifesci", "gowalla", "digits", "private_digits", "spoken", "visits", "release")
+INVENTED = ("dice", "dice_utility", "dice_violation", "worlds", "melodies")
 NAMES = REAL + INVENTED
 
 

@@ -126,6 +126,11 @@ def test_settings_that_are_not_for_words_are_refused(made: Path, tmp_path: Path)
     assert both.exit_code == 2 and "one folder" in both.stderr
 
 
+def test_a_dry_run_of_a_folder_that_is_absent_is_refused(tmp_path: Path) -> None:
+    done = call("fit", "words", tmp_path / "absent", "--epsilon", "inf", "--dry-run")
+    assert done.exit_code == 2 and "not there" in done.stderr
+
+
 def test_what_cannot_be_asked_is_refused(made: Path, tmp_path: Path) -> None:
     for words in (
         ("ask", "plain", tmp_path / "absent", made / "tones/test"),

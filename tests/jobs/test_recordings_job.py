@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import DataError, ParameterError
-from discreet.jobs.recordings import find_audio, find_recordings, read_recordings, split_name
+from discreet.jobs.recordings import check_folder, find_audio, find_recordings, read_recordings, split_name
 from discreet.jobs.tones import NAMES, make_tones, melody, speak
 
 
@@ -57,6 +57,7 @@ def test_an_index_says_where_in_which_file_a_recording_lies(tmp_path: Path) -> N
 
 
 BAD_ROWS = {
+    "shorter than a frame": ("all.wav,0,199,1", "all.wav holds a recording shorter than one frame"),
     "outside": ("../secret.wav,0,9,1", "outside the folder"),
     "elsewhere": ("/etc/passwd,0,9,1", "outside the folder"),
     "start is text": ("all.wav,a,9,1", "no numbers"),
@@ -82,6 +83,7 @@ def test_folders_without_recordings_and_wrong_layouts_are_refused(tmp_path: Path
         find_recordings(tmp_path, "guess")
     with pytest.raises(DataError, match="not there"):
         find_recordings(tmp_path / "absent", "names")
+    assert check_folder(tmp_path) == tmp_path
     for layout in ("names", "folders"):
         with pytest.raises(DataError, match="no recordings"):
             find_recordings(tmp_path, layout)

@@ -182,6 +182,11 @@ def test_strange_tensors_are_refused() -> None:
             Vocabulary.of(tensors | {name: tensor}, plain)
     with pytest.raises(ParameterError, match="no model has"):
         Vocabulary.of(tensors | {"likelihoods": tensors["means"]}, plain)
-    wide = np.broadcast_to(np.zeros(1), (3, 4, 20_000))
+    wide = {
+        "means": np.broadcast_to(np.zeros(1), (3, 4, 20_000)),
+        "covars": np.broadcast_to(np.zeros(1), (3, 4, 20_000, 20_000)),
+    }
     with pytest.raises(TooLargeError):
-        Vocabulary.of(tensors | {"means": wide}, plain)
+        Vocabulary.of(tensors | wide, plain)
+    with pytest.raises(ParameterError, match="far too large"):
+        Vocabulary.of(tensors | {"means": tensors["means"] + 1e300}, plain)

@@ -16,12 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DataError, ParameterError
-from discreet.speech import read_sound
+from discreet.speech import frame_count, read_sound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LAYOUTS", "Recording", "find_audio", "find_recordings", "read_recordings", "split_name"]
+__all__ = [
+    "LAYOUTS",
+    "Recording",
+    "check_folder",
+    "find_audio",
+    "find_recordings",
+    "read_recordings",
+    "split_name",
+]
 
 LAYOUTS = ("names", "folders", "index")
 _ENDINGS = (".wav", ".flac")
@@ -51,11 +59,9 @@ def find_recordings(
 
     ``word`` and ``speaker`` name columns of an index, and ``where`` a column and the value that rows have.
     """
-    home = Path(folder).expanduser()
     if layout not in LAYOUTS:
         raise ParameterError("there is no such layout", got=layout, wanted=" or ".join(LAYOUTS))
-    if not home.is_dir():
-        raise DataError("the recordings are not there", got=str(home), wanted="a folder")
+    home = check_folder(folder)
     if where is not None and layout != "index":
         raise ParameterError("only an index has columns to choose rows by", got=f"layout {layout}")
     if layout == "index":
@@ -80,6 +86,14 @@ def find_recordings(
     return found
 
 
+def check_folder(folder: str | Path) -> Path:
+    """The folder, which must be there."""
+    home = Path(folder).expanduser()
+    if not home.is_dir():
+        raise DataError("the recordings are not there", got=str(home), wanted="a folder")
+    return home
+
+
 def read_recordings(found: list[Recording], rate: int) -> list[NDArray[Any]]:
     """The samples of each recording; every file is read once, and must have the declared rate."""
     samples: list[NDArray[Any] | None] = [None] * len(found)
@@ -101,6 +115,12 @@ def read_recordings(found: list[Recording], rate: int) -> list[NDArray[Any]]:
         if end > len(whole):
             raise DataError(f"{one.path.name} is shorter than the index says", remedy="Copy it again.")
         part = whole[one.start : end]
+        if not frame_count(len(part), rate):
+            raise DataError(
+                f"{one.path.name} holds a recording shorter than one frame",
+                wanted="at least 25 ms",
+                remedy="Leave it out.",
+            )
         samples[at] = part if one.frames is None else part.copy()
     return [part for part in samples if part is not None]
 

@@ -13,7 +13,7 @@ from discreet.fit.words.estimator import WordModels
 from discreet.jobs.order import Order, charge_of, place_of
 from discreet.jobs.plan import FitPlan, Number, Whole
 from discreet.jobs.purchase import hmm_purchases, hmm_sentence
-from discreet.jobs.recordings import find_audio, find_recordings, read_recordings, split_name
+from discreet.jobs.recordings import check_folder, find_audio, find_recordings, read_recordings, split_name
 from discreet.jobs.result import Result, deliver
 from discreet.jobs.words import names_of
 
@@ -129,6 +129,7 @@ def order_words(plan: FitWords) -> Order[WordModels]:
         raise ParameterError(
             "recordings lie in one folder", got=f"{len(plan.data)} paths", wanted="one folder"
         )
+    check_folder(plan.data[0])
     ledger, dataset = charge_of(plan)
     model = WordModels(
         plan.states,

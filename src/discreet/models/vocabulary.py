@@ -35,6 +35,7 @@ Method = Literal["forward", "viterbi"]
 
 _LARGEST = 2**28  # numbers times coordinates: what checking covariances costs
 _LONGEST_WORD = 100
+_FARTHEST = 1e9  # of unit coordinates that are all in [-1, 1]
 _TENSORS = {"startprob", "transmat", "means", "covars", "weights", "emissionprob"}
 
 
@@ -171,11 +172,17 @@ class Vocabulary:
                 "the vocabulary has tensors that no model has", wanted=", ".join(sorted(_TENSORS))
             )
         words = plain["words"]
-        if not isinstance(words, list) or any(len(tensor) != len(words) for tensor in tensors.values()):
+        lines = {tensor.shape[:1] for tensor in tensors.values()}
+        if not isinstance(words, list) or lines != {(len(words),)}:
             raise ParameterError("the tensors do not fit the words", wanted="one line a word")
+        _check_shapes(tensors, plain["covariance_type"])
         width = tensors["means"].shape[-1] if "means" in tensors else 1
         if sum(tensor.size for tensor in tensors.values()) * width > _LARGEST:
             raise TooLargeError("the vocabulary is too large", wanted=f"at most {_LARGEST} numbers to check")
+        if any(np.abs(tensor).max() > _FARTHEST for tensor in tensors.values()):
+            raise ParameterError(
+                "the vocabulary holds numbers that are far too large", wanted=f"{_FARTHEST:g}"
+            )
         models = (
             model_of({name: tensor[place] for name, tensor in tensors.items()}, plain["covariance_type"])
             for place in range(len(words))
@@ -214,6 +221,33 @@ def check_words(words: Sequence[Any]) -> None:
             )
     if len(set(words)) < len(words):
         raise ParameterError("a word is there twice", wanted="names that differ")
+
+
+def _check_shapes(tensors: Mapping[str, NDArray[np.float64]], kind: object) -> None:
+    """Refuse tensors that do not belong together."""
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    head = shapes.get("startprob", ())
+    wanted: dict[str, tuple[int, ...]] = {"startprob": head, "transmat": (*head, *head[1:])}
+    if "means" in shapes:
+        *_, width = shapes["means"] or (0,)
+        inner = shapes["weights"][2:] if "weights" in shapes else ()
+        wanted |= {"means": (*head, *inner, width), "covars": _covariances(kind, head, inner, width)}
+        wanted |= {"weights": (*head, *inner)} if "weights" in shapes else {}
+    else:
+        wanted["emissionprob"] = (*head, *shapes.get("emissionprob", (0,))[-1:])
+    fits = len(head) == 2 and shapes == wanted and all(min(shape) > 0 for shape in shapes.values())
+    if not fits:
+        raise ParameterError("the tensors of the vocabulary do not fit each other")
+
+
+def _covariances(kind: object, head: tuple[int, ...], inner: tuple[int, ...], width: int) -> tuple[int, ...]:
+    """The shape of covars; tied ones are a word's, or a state's where there are mixtures."""
+    return {
+        "full": (*head, *inner, width, width),
+        "diag": (*head, *inner, width),
+        "spherical": (*head, *inner),
+        "tied": (*head[: 2 if inner else 1], width, width),
+    }.get(str(kind), ())
 
 
 def _form(model: HMM) -> tuple[Any, ...]:

@@ -197,6 +197,11 @@ def test_files_and_samples_are_heard_alike_and_other_rates_are_refused(tmp_path:
         made.scores([str(tmp_path / "b.wav")])
     with pytest.raises(DataError, match="could not be read"):
         made.scores([tmp_path / "absent.wav"])
+    with wave.open(str(tmp_path / "short.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(398))
+    with pytest.raises(DataError, match=r"short\.wav is shorter than one frame"):
+        made.scores([tmp_path / "short.wav"])
     with pytest.raises(DataError, match="shorter than one frame"):
         made.scores([np.zeros(100)])
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from discreet.errors import DataError
 from discreet.models.vocabulary import check_words
 from discreet.records.person import plain_ids
+from discreet.speech.frames import frame_count
 from discreet.speech.sound import read_sound
 
 if TYPE_CHECKING:
@@ -79,6 +80,10 @@ def read_one(recording: Any, rate: int | None) -> Any:
             got=f"{found} samples a second",
             wanted=str(rate),
             remedy="Resample the recording, or fit with its rate if that is 8000 or 16000.",
+        )
+    if not frame_count(len(samples), rate):
+        raise DataError(
+            f"{Path(os.fspath(recording)).name} is shorter than one frame", wanted="at least 25 ms"
         )
     return samples
 

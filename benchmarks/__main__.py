@@ -23,14 +23,20 @@ NAMES = (
     "start",
     "cepstra",
     "hmm",
+    "network",
     "wire",
     "service",
     "paillier",
     "lattice",
     "transfer",
+    "families",
     "garble",
     "recursion",
     "release",
+NAMES = (
+    "join",
+    "keyword",
+)
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from experiments.places import OUT, data_folder
 
-REAL = ("lifesci", "gowalla", "digits", "private_digits", "spoken", "visits", "release")
-INVENTED = ("dice", "dice_utility", "dice_violation", "worlds", "melodies")
+REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release", "network", "spoken", "keyword")
+INVENTED = ("dice", "dice_utility", "dice_violation", "worlds", "asia", "melodies", "keyword_growth")
 NAMES = REAL + INVENTED
 
 

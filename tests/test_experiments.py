@@ -17,6 +17,7 @@ from discreet.models.hmm import HMM
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from experiments import (
+    asia,
     casino,
     dice,
     dice_utility,
@@ -242,3 +243,62 @@ def test_release_compares_policies_on_invented_walks(tmp_path: Path, monkeypatch
     assert "DPHMM radius" in text and "DPLS" in text and "nan" not in text
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"release.json", "release_fair.json", "release_time.png", "release_settings.png"} <= written
+
+
+def test_asia_is_the_variant_of_the_paper() -> None:
+    assert asia.ASIA.tables["E"][..., 0].ravel().tolist() == [0.9, 0.1, 0.1, 0.01]
+    assert asia.ASIA.tables["D"][..., 0].ravel().tolist() == [0.9, 0.2, 0.8, 0.9]
+    assert asia.ASIA.structure.families["D"] == ("E", "B", "D")
+    assert asia.ASIA.structure.cells() == 36
+
+
+def test_asia_is_counted_alike_by_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asia, "ROWS", 300)
+    codes = asia.draw(3)
+    wanted = asia.pooled(codes)
+    rotated, moved = asia.by_rotation(codes)
+    assert asia.same(rotated, wanted)
+    assert moved == {"E": 8 * 300 * 6, "D": 8 * 300 * 6}
+    for way in asia.WAYS:
+        tables, moved = asia.by_sites(codes, way)
+        assert asia.same(tables, wanted), way.name
+        assert set(moved) == set(asia.CROSSING) and min(moved.values()) > 0
+    tables["E"][0, 0, 0] += 1
+    assert not asia.same(tables, wanted)
+
+
+def test_the_expected_error_of_a_share_is_that_of_the_binomial_law() -> None:
+    from scipy.stats import binom
+
+    for count, share in ((1, 0.3), (7, 0.01), (40, 0.9), (99, 0.5), (1000, 0.2)):
+        values = np.arange(count + 1)
+        exact = float((np.abs(values / count - share) * binom.pmf(values, count, share)).sum())
+        assert asia.mean_deviation(count, share) == pytest.approx(exact, rel=1e-10)
+    assert asia.mean_deviation(0, 0.3) == 0.3
+    assert asia.mean_deviation(5, 1.0) == 0.0
+
+
+@pytest.mark.slow
+def test_asia_writes_its_three_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("ROWS", 200), ("QUICK_SETS", 3)):
+        monkeypatch.setattr(asia, name, value)
+    monkeypatch.setattr(places, "OUT", tmp_path / "out")
+    text = asia.run(tmp_path, quick=True)
+    assert "nan" not in text and text.count("| True |") == 6
+    assert "two sites alone, by transfers 3 of 3" in text
+    assert {path.name for path in (tmp_path / "out").glob("*.json")} == {
+        "asia.json",
+        "asia_errors.json",
+        "asia_bytes.json",
+    }
+
+
+def test_the_kept_figures_of_asia_lie_within_sampling_error() -> None:
+    import json
+
+    kept = places.ROOT / "experiments" / "expected"
+    rows = json.loads((kept / "asia_errors.json").read_text())["rows"]
+    assert len(rows) == 18
+    assert all(abs(row[name]) <= 3 for row in rows for name in ("z of size", "z of sign"))
+    counted = json.loads((kept / "asia.json").read_text())["rows"]
+    assert all(row["as pooled"] is not False for row in counted)

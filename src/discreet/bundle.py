@@ -4,6 +4,7 @@
     model.json          schema version, kind, parameters, domain, guarantee, digest of the tensors
     receipt.json        plan, spending, versions
     MODEL_CARD.md       the same for people, with loader snippets
+    network.bif         Bayesian networks only: the same tables in the format that other programs read
 
 The folder appears whole or not at all: files are written and synced beside it, then renamed.
 """
@@ -46,7 +47,7 @@ SCHEMA = 1
 WORDS = "words"
 """The kind of a folder that holds a vocabulary."""
 _TENSORS, _MODEL, _RECEIPT, _CARD = "model.safetensors", "model.json", "receipt.json", "MODEL_CARD.md"
-_FILES = {_TENSORS, _MODEL, _RECEIPT, _CARD, "report.html"}
+_FILES = {_TENSORS, _MODEL, _RECEIPT, _CARD, "network.bif", "report.html"}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Ball", "Box", "Region", "declare_region", "region_from_dict"]
+__all__ = ["Ball", "Box", "Region", "code_type", "declare_region", "region_from_dict"]
 
 
 _SHORTEST, _LONGEST = 1e-150, 1e150  # lengths whose squares and inverses are ordinary numbers
@@ -230,3 +230,8 @@ def _spread(value: ArrayLike, dimension: int, name: str) -> tuple[float, ...]:
         )
     sequence: Sequence[float] = array.tolist()
     return tuple(sequence)
+
+
+def code_type(states: int) -> np.dtype[Any]:
+    """The smallest signed integers that number so many declared states."""
+    return np.dtype(np.int8 if states <= 2**7 else np.int16 if states <= 2**15 else np.int32)

@@ -6,7 +6,7 @@ from tests.ask.small import recording, run, vocabulary
 
 from discreet.ask import Model, keyword
 from discreet.ask.keyword import answer, ask, prepare_model
-from discreet.errors import CipherError, ParameterError, ProtocolError
+from discreet.errors import CipherError, ParameterError, ProtocolError, TooLargeError
 from discreet.protocols import scores
 from discreet.protocols.step import Receive, Send, run_parties
 from discreet.randomness import secure
@@ -162,3 +162,10 @@ def test_recordings_may_be_made_when_all_else_is_done():
 
     outputs, _ = run_parties({"data": watched(data), "model": server})
     assert outputs["data"] == [words.predict(one)]
+
+
+def test_tables_ahead_that_would_take_too_much_room_are_refused_before_anything_is_sent():
+    offer = Model.of(vocabulary(words=20, topology="full", states=5), longest=500).offer
+    agreed = offer.question([500] * 60, ahead=True).to_dict()
+    with pytest.raises(TooLargeError):
+        next(ask([], agreed, secure()))

@@ -64,8 +64,9 @@ def test_what_is_no_vocabulary_is_refused(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_all_test_recordings_of_spoken_digits_get_their_plain_word(real_data: Path):
-    """All 300 with DISCREET_LONG=1, else 20 of them; the error is below half a nat, margins are printed."""
+    """All 300 with DISCREET_LONG=1, else 20; recordings whose plain margin is below a nat would be listed."""
     from discreet.speech import cepstra, read_sound
 
     home = real_data / "speech" / "fsdd"

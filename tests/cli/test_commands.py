@@ -28,6 +28,7 @@ COMMANDS = (
     ("party", "show"),
     ("party", "trust"),
     ("audit", "game"),
+    ("audit", "rotation"),
 )
 
 
@@ -171,6 +172,7 @@ def test_what_is_not_private_says_so(rows, option):
         (2, "ParameterError", ("fit", "hmm", "no.csv", "--symbols", 2, "--epsilon", 1)),
         (2, "ParameterError", ("ledger", "new", "l", "--dataset", "a", "--epsilon", -1, "--delta", 0)),
         (2, "ParameterError", ("audit", "game", "--epsilon", 0)),
+        (2, "ParameterError", ("audit", "rotation", "--rows", 99)),
         (2, "DataError", ("prep", "no.csv", "--person", "a", "--out", "b")),
         (1, "LedgerError", ("ledger", "show", "no")),
         (1, "BundleError", ("show", "no")),

@@ -10,6 +10,11 @@ from discreet.randomness import expand
 SIX = {"x": Limit.array("<u8", (6,))}
 
 
+def six_of(private, agreed):
+    """What a part prepares before it meets the others."""
+    return np.full(6, private, "<u8")
+
+
 def ring_a(private, agreed, bits):
     """First in a ring: mask, let the sum travel, unmask, tell the others."""
     mask = np.frombuffer(bits.bytes(48), "<u8")

@@ -4,7 +4,10 @@ import demos
 from case import Case
 from cases import cases
 from circuits import CIRCUITS
+from family_cases import family_cases
+from joint_cases import joint_cases
 from keywords import keywords
+from matches import MATCHES
 
 from discreet.session import Plan
 
@@ -58,4 +61,8 @@ PROTOCOLS |= {
 
 PROTOCOLS |= cases(Plan, Case)
 
+PROTOCOLS |= MATCHES
+
+PROTOCOLS |= joint_cases(Case)
+PROTOCOLS |= family_cases(Plan, Case)
 PROTOCOLS |= keywords(Case)

@@ -153,11 +153,11 @@ def test_the_worst_noise_stays_inside_its_proven_bound_and_opens_exactly(share_b
 
 
 def _sums(ring, cipher, table):
-    from discreet.crypto.lattice import _multiplied, _random, _unpacked
+    from discreet.crypto.lattice import _random, _unpacked, multiplied
 
     a = _random(ring, cipher.seed, "cipher", 1).reshape(len(ring.moduli), 1, 1, -1)
     pair = np.stack([a, _unpacked(ring, cipher.low, cipher.high)], axis=1)
-    return _multiplied(ring, pair, table.values)
+    return multiplied(ring, pair, table.values)
 
 
 def _noise(setting, secret, public, cipher, table, positions, bits):

@@ -12,6 +12,7 @@ from discreet.crypto.layout import Matrix
 from discreet.crypto.portion import Portion
 from discreet.crypto.sharing import signed
 from discreet.mechanisms.exact import discrete_gaussian
+from discreet.protocols.draw import Draw, give_noise, take_noise
 from discreet.protocols.product import Joint, Pair, be_one_of_three, help_out, hold, join_in, meet
 from discreet.protocols.scores import Scores, ask, score
 from discreet.protocols.total import Total, collect, contribute
@@ -20,6 +21,7 @@ SCORES = Scores(Matrix(3, 4, 2), 100, 100, 30)
 PAIR = Pair(50, 2, 3)
 JOINT = Joint(20, (("a", 2), ("b", 2), ("c", 2)))
 TOTAL = Total(8, ("a", "b", "c"), 2, b"cases", 10**6)
+DRAW = Draw(3, 12, (0.125, 40), "one", "two")  # so narrow that it is not zero once in 10**13 times
 NOISY = Total(8, ("a", "b", "c"), 3, b"cases", 10**6, 1, Portion("gaussian", 100.0, 3, 1))
 
 
@@ -70,6 +72,15 @@ def cases(plan, case):
             },
             tuple(_columns(value) for value in (0, 1)),
             lambda private, out: _right(_shares(out), _table(private), 64),
+        ),
+        "draw": case(
+            plan("draw", 1, DRAW.to_dict(), {"one": "a share of noise", "two": "a share of noise"}),
+            {
+                "one": lambda private, agreed, bits: give_noise(Draw.of(agreed), bits),
+                "two": lambda private, agreed, bits: take_noise(Draw.of(agreed), bits),
+            },
+            ({"one": None, "two": None},),
+            lambda private, out: not (sum(out.values()) % 2**12).any(),
         ),
         "total": _total(plan, case, TOTAL, None),
         "noisy total": _total(plan, case, NOISY, discrete_gaussian),

@@ -27,6 +27,14 @@ def test_three_processes_add_their_numbers():
     assert [record.name for record in outcomes["b"].transcript] == ["ring/start", "ring/middle", "tell/sum"]
 
 
+def test_a_part_may_prepare_its_input_before_the_parties_meet():
+    parts = {name: Part(f"demos:ring_{name}", 5, "demos:six_of") for name in "abc"}
+    outcomes = rehearse(RING, parts)
+    assert outcomes["a"].output.tolist() == [15] * 6
+    with pytest.raises((ParameterError, PartyError), match="not a role"):
+        rehearse(RING, {**parts, "a": Part("demos:ring_a", 5, "demos:nothing")})
+
+
 def test_with_a_seed_the_same_messages_are_sent_again():
     parts = {
         "client": Part("demos:overlap_client", ["ann", "bob", "cid"]),

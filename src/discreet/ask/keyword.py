@@ -38,7 +38,7 @@ from discreet.ask.offer import Batch, Offer, Question
 from discreet.crypto.block import derive
 from discreet.crypto.garble import block_sizes
 from discreet.crypto.layout import Matrix
-from discreet.errors import ParameterError, ProtocolError
+from discreet.errors import ParameterError, ProtocolError, TooLargeError
 from discreet.protocols.ahead import open_early, open_late
 from discreet.protocols.garbled import Evaluating, Garbling, open_evaluating, open_garbling
 from discreet.protocols.opening import random_words, reduce_words
@@ -74,6 +74,9 @@ __all__ = [
 
 _BLOCK = 128
 """Frames of one job of scores at most."""
+
+_MOST_AHEAD = 2**31
+"""Bytes of tables that are kept until the recordings are there."""
 
 _KEPT = 3
 """Transformed tables that are kept: some 100 MB each for full covariances."""
@@ -199,8 +202,14 @@ def _answer_ahead(ready: Prepared, question: Question, bits: Bits) -> Steps[list
 
 def _ask_ahead(private: Recordings, question: Question, bits: Bits) -> Steps[list[str] | None]:
     offer = question.offer
-    end = yield from under("ahead", open_late(_context(question), _told(question), bits))
     plans = [verdict_of(offer, batch) for batch in question.batches]
+    if 32 * sum(plan.gates for plan in plans) > _MOST_AHEAD:
+        raise TooLargeError(
+            "the tables of this question take too much room to be kept",
+            wanted=f"at most {_MOST_AHEAD >> 20} MiB",
+            remedy="Ask for fewer recordings at once, or not ahead: then tables are used as they come.",
+        )
+    end = yield from under("ahead", open_late(_context(question), _told(question), bits))
     for plan in plans:
         for circuit, instances in plan.runs():
             yield from under("ahead", end.fetch(circuit, instances))
@@ -229,7 +238,11 @@ class _Drawn:
         self._masks: list[Masks] = []
         if offer.kind == "symbols":
             self._words = random_words(
+<<<<<<< HEAD
                 bits, offer.precision.score_width, (batch.rows, ready.model.weights.shape[1])
+=======
+                bits, offer.precision.width, (batch.rows, ready.model.weights.shape[1])
+>>>>>>> papers
             )
             self.share = _laid(self._words, offer, batch)
         else:

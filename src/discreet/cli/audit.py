@@ -8,7 +8,7 @@ import typer
 
 from discreet.cli import terminal
 
-__all__ = ["commands", "game", "group"]
+__all__ = ["commands", "game", "group", "rotation"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -62,3 +62,31 @@ def game(
         ],
     )
     terminal.line(outcome.words(), caught)
+
+
+@commands.command()
+def rotation(
+    rows: Annotated[int, typer.Option(help="How many people to invent.")] = 1000,
+    random_state: Annotated[int | None, typer.Option(help="A seed, to see the same people again.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Break a published way to count columns of two sites: a secret random rotation.
+
+    It is run as published on invented people, and read by parties who should learn counts and nothing else;
+    then the same counts are taken by our protocol, and what its parties saw is searched:
+
+      discreet audit rotation --rows 1000
+    """
+    from discreet.jobs import break_rotation
+
+    found = break_rotation(rows, random_state=random_state)
+    if json:
+        terminal.print_json(found.to_dict())
+        return
+    terminal.table(
+        [("attack", "left"), ("who reads", "left"), ("right", "right"), ("of", "right")],
+        [(one.attack, one.who, f"{one.right:,}", f"{one.asked:,}") for one in found.breaches],
+    )
+    for one in found.breaches:
+        terminal.line(f"{one.attack}: {one.words}", "red")
+    terminal.line(found.ours.words(), "red" if found.ours.leaks else "green")

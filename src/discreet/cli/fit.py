@@ -12,9 +12,9 @@ from discreet.cli.fitted import foresee, report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.jobs import FitPlan
+    from discreet.jobs import JobPlan
 
-__all__ = ["commands", "group", "hmm", "mixture", "words"]
+__all__ = ["commands", "group", "hmm", "mixture", "network", "words"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
@@ -164,6 +164,57 @@ def hmm(
 
 
 @commands.command(no_args_is_help=True)
+def network(
+    data: setting.Data = None,
+    structure: Annotated[
+        str | None, typer.Option(help="A BIF file: the nodes, their states and their parents.")
+    ] = None,
+    plan: setting.Plan = None,
+    epsilon: setting.Epsilon = None,
+    delta: setting.Delta = None,
+    person: setting.Person = None,
+    rows_per_person: Annotated[
+        int | None,
+        typer.Option(
+            help="So many first rows of each person count (usually 1).", rich_help_panel=setting.BUDGET
+        ),
+    ] = None,
+    ledger: setting.Ledger = None,
+    dataset: setting.Dataset = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(
+            help="Imaginary rows for each configuration of parents (usually 1).", rich_help_panel=setting.HOW
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            help="refuse (usual), drop, or the state that a missing value stands for.",
+            rich_help_panel=setting.HOW,
+        ),
+    ] = None,
+    random_state: setting.RandomState = None,
+    out: setting.Out = None,
+    dry_run: setting.DryRun = False,
+    json: setting.Json = False,
+) -> None:
+    r"""Fit the tables of a Bayesian network with differential privacy.
+
+    The structure and the states are public; the rows have one column a node:
+
+      discreet fit network visits.parquet --structure asia.bif --person patient \
+        --epsilon 1 --delta 1e-6 --ledger clinic.ledger --out asia
+
+    Add --dry-run to see what it would reveal and cost: nothing is read but the schema and the structure.
+    """
+    options = {name: value for name, value in locals().items() if name not in _OTHERS}
+    from discreet.jobs import FitNetwork, fit_network
+
+    _run(FitNetwork, fit_network, plan, options, dry_run, json, "one table a node, in their order")
+
+
+@commands.command(no_args_is_help=True)
 def words(
     data: Annotated[list[str] | None, typer.Argument(help="The folder of the recordings.")] = None,
     labels: Annotated[
@@ -263,7 +314,7 @@ def words(
 
 
 def _run(
-    kind: type[FitPlan],
+    kind: type[JobPlan],
     fit: Callable[[Any, Any], Any],
     plan: str | None,
     options: dict[str, Any],

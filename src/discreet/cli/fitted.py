@@ -40,6 +40,7 @@ def report(result: Result, tensors: str) -> None:
         "model.json": "what they are, and the guarantee",
         "receipt.json": "what was asked, charged and used",
         "MODEL_CARD.md": "the same for people",
+        "network.bif": "the same tables, for other programs",
         "report.html": "pictures and papers: open it in a browser",
     }
     terminal.files(str(result.out), [(name, about.get(name, "")) for name in result.files])

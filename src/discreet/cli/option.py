@@ -15,8 +15,8 @@ _RENAMED = {
 }
 _PLAIN = (
     *("bounds", "center", "columns", "dataset", "delta", "epsilon", "ledger", "method", "missing", "noise"),
-    *("order", "out", "person", "points", "radius", "rule", "sequence", "skeleton", "states", "symbols"),
-    *("topology", "unit", "workers"),
+    *("order", "out", "person", "points", "prior", "radius", "rule", "sequence", "skeleton", "states"),
+    *("structure", "symbols", "topology", "unit", "workers"),
 )
 _JOINED = (
     *("max_length", "random_state", "rows_per_person", "sequences_per_person", "states_column"),

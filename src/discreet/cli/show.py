@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.shown import components, states, words
+from discreet.cli.shown import components, nodes, states, words
 
 __all__ = ["show"]
 
@@ -35,6 +35,9 @@ def show(
             f"A Gaussian mixture of {', '.join(paper.columns)}: {len(paper.order)} components, {kind}"
         )
         components(paper)
+    elif shown.kind == "bayesian-network":
+        terminal.heading(f"A Bayesian network: {paper.size}")
+        nodes(paper)
     elif shown.kind == "words":
         made = paper.vocabulary
         terminal.heading(f"Models of {len(made.words)} words: {made.states} states, {made.emissions}")

@@ -10,7 +10,7 @@ from discreet.cli import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["balance", "bar", "bought", "components", "states", "words"]
+__all__ = ["balance", "bar", "bought", "components", "nodes", "states", "words"]
 
 _WIDE = 24
 
@@ -123,3 +123,17 @@ def components(paper: Any, most: int = 30) -> None:
         terminal.line(f"and {hidden} lighter components", "dim")
     if len(paper.columns) > len(names):
         terminal.line(f"and {len(paper.columns) - len(names)} more columns (--json has all)", "dim")
+
+
+def nodes(paper: Any, most: int = 60) -> None:
+    """The nodes in their order: parents, and the likeliest states."""
+    from rich.text import Text
+
+    structure = paper.network.structure
+    rows = [
+        [Text(node), Text(", ".join(structure.parents[node])), Text(paper.shown(node, 3))]
+        for node in structure.nodes[:most]
+    ]
+    terminal.table([("node", "left"), ("parents", "left"), ("likeliest states", "left")], rows)
+    if len(structure.nodes) > most:
+        terminal.line(f"and {len(structure.nodes) - most} more nodes (--json has all)", "dim")

@@ -6,8 +6,9 @@
     circuit = build.circuit()
 
 The builder folds constants, shares equal gates and drops gates that no output needs. The finished circuit is
-cut into **layers**: all AND gates of the same AND-depth form one layer, and so do the XOR gates that become
-ready together. Every layer is two gathers and one array operation for all its gates and all instances,
+cut into **layers** of AND gates and of XOR gates, which take turns; each gate is in the first that comes
+after its inputs. Every
+layer is two gathers and one array operation for all its gates and all instances,
 whoever runs it: `Circuit.plain` on bits, `discreet.crypto.garble` on labels. XOR and NOT are free in
 garbling, so what counts is ``ands`` (32 bytes each on the wire) and ``depth`` (layers of AND).
 
@@ -194,7 +195,7 @@ class Builder:
         """Finish: order the gates that outputs need into layers, and number the wires anew."""
         if not self._outputs:
             raise ParameterError("a circuit without outputs", wanted="at least one output")
-        groups: dict[tuple[int, int], list[int]] = {}
+        groups: dict[int, list[int]] = {}
         for gate, place in self._places().items():
             groups.setdefault(place, []).append(gate)
         numbers = np.full(len(self._kinds), -1, dtype=np.intp)
@@ -204,22 +205,27 @@ class Builder:
         for place in sorted(groups):
             gates = groups[place]
             ends = numbers[np.array([self._ends[gate] for gate in gates], dtype=np.intp)]
-            kind: _Kind = "xor" if place[1] else "and"
+            kind: _Kind = "and" if place % 2 else "xor"
             layers.append(Layer(kind, ends[:, 0].copy(), ends[:, 1].copy(), numbered))
             numbers[gates] = np.arange(numbered, numbered + len(gates))
             numbered += len(gates)
         outputs = {name: numbers[np.array(word, dtype=np.intp)] for name, word in self._outputs.items()}
         return Circuit(dict(self._inputs), tuple(layers), outputs, numbered)
 
-    def _places(self) -> dict[int, tuple[int, int]]:
-        """For each gate in use: its AND-depth, and its place among the XOR layers there (0: an AND)."""
+    def _places(self) -> dict[int, int]:
+        """For each gate in use the layer it runs in: XOR and AND take turns, each gate as early as it can.
+
+        Chains of adders so run one behind the other, a bit apart. To run all XOR gates that are ready before
+        the next AND gates takes fewer layers of AND and many more of XOR: in a step of a recursion 77 and 322
+        instead of 82 and 148.
+        """
         used = self._used()
-        places: dict[int, tuple[int, int]] = {}
+        places: dict[int, int] = {}
         for gate, kind in enumerate(self._kinds):
             if kind is None or not used[gate]:
                 continue
-            before = max((places.get(end, (0, 0)) for end in self._ends[gate]), default=(0, 0))
-            places[gate] = (before[0] + 1, 0) if kind == "and" else (before[0], before[1] + 1)
+            after = max((places.get(end, -1) for end in self._ends[gate]), default=-1) + 1
+            places[gate] = after + (after % 2 != (kind == "and"))
         return places
 
     def _used(self) -> list[bool]:

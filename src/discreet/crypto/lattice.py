@@ -37,7 +37,18 @@ if TYPE_CHECKING:
     from discreet.crypto.ring import Residues, Ring
     from discreet.randomness import Bits
 
-__all__ = ["Answer", "Cipher", "PublicKey", "SecretKey", "Table", "draw_masks", "keys", "share_of"]
+__all__ = [
+    "Answer",
+    "Cipher",
+    "PublicKey",
+    "SecretKey",
+    "Table",
+    "draw_masks",
+    "keys",
+    "multiplied",
+    "narrow",
+    "share_of",
+]
 
 _SEED = 32
 _GROUP = 16
@@ -50,6 +61,16 @@ class Cipher:
     seed: bytes
     low: NDArray[np.uint16]
     high: NDArray[np.uint8]
+
+    def values(self, setting: Setting) -> Residues:
+        """All ``c1`` and ``c0`` as values, stacked: (L, 2, rows, inputs, N).
+
+        Raises `CipherError` if a residue is not below its prime.
+        """
+        ring, (rows, inputs) = setting.ring, self.low.shape[1:3]
+        seeds = _random(ring, self.seed, "cipher", rows * inputs)
+        shape = (len(ring.moduli), rows, inputs, ring.degree)
+        return np.stack([seeds.reshape(shape), _unpacked(ring, self.low, self.high)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -118,12 +139,7 @@ class PublicKey:
         """
         if self.setting.opened < cipher.low.shape[1] * table.values.shape[2] * positions.size:
             raise ParameterError("more would be opened than agreed", wanted=f"<= {self.setting.opened}")
-        ring = self.setting.ring
-        rows, inputs = cipher.low.shape[1:3]
-        seeds = _random(ring, cipher.seed, "cipher", rows * inputs)
-        shape = (len(ring.moduli), rows, inputs, ring.degree)
-        pair = np.stack([seeds.reshape(shape), _unpacked(ring, cipher.low, cipher.high)], axis=1)
-        outputs = table.values.shape[2]
+        pair, outputs = cipher.values(self.setting), table.values.shape[2]
         parts = [
             self._part(
                 pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some]
@@ -143,7 +159,7 @@ class PublicKey:
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]:
         """Some of the outputs."""
         setting, ring = self.setting, self.setting.ring
-        sums = self._refreshed(_multiplied(ring, pair, weights), bits)
+        sums = self._refreshed(multiplied(ring, pair, weights), bits)
         coefficients = ring.inverse(sums)
         mask = ring.reduce(coefficients[:, 0] + _errors(coefficients.shape[2:], bits))
         opened = coefficients[:, 1][..., positions]
@@ -151,7 +167,7 @@ class PublicKey:
             drawn = draw_masks(setting, opened.shape[1:], bits)
         opened += _errors(opened.shape[1:], bits) + setting.encoded(drawn)
         opened = ring.reduce(opened + self._flood(opened.shape[1:], bits))
-        return _narrow(setting, mask), _narrow(setting, opened), share_of(setting, drawn)
+        return narrow(setting, mask), narrow(setting, opened), share_of(setting, drawn)
 
     def _refreshed(self, sums: Residues, bits: Bits) -> Residues:
         """Add u times the public key, a new u for each output."""
@@ -230,7 +246,7 @@ def share_of(setting: Setting, masks: NDArray[np.int64]) -> NDArray[np.uint64]:
     return (np.uint64(0) - masks.view(np.uint64)) & np.uint64((1 << setting.share_bits) - 1)
 
 
-def _multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Residues:
+def multiplied(ring: Ring, pair: Residues, weights: NDArray[np.float32]) -> Residues:
     """Sums over inputs: (L, 2, rows, inputs, N) and (L, inputs, outputs, N) to (L, 2, rows, outputs, N)."""
     total = np.zeros((*pair.shape[:3], *weights.shape[2:]))
     for start in range(0, weights.shape[1], ring.most):
@@ -277,7 +293,7 @@ def _column(ring: Ring, dimensions: int) -> NDArray[np.int32]:
     return np.array(ring.moduli, dtype=np.int32).reshape(-1, *[1] * (dimensions - 1))
 
 
-def _narrow(setting: Setting, residues: Residues) -> NDArray[np.uint8]:
+def narrow(setting: Setting, residues: Residues) -> NDArray[np.uint8]:
     """Switched to modulus 2**k, in as few bytes as hold k bits."""
     whole = setting.ring.switched(residues, setting.wire_bits)
     parts = whole.view(np.uint8).reshape(*whole.shape, 8)

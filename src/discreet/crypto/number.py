@@ -11,9 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.randomness import Bits
 
-__all__ = ["below", "inverse", "is_prime", "long", "power", "power_secret", "unbiased"]
+__all__ = ["below", "exponential", "inverse", "is_prime", "long", "power", "power_secret", "unbiased"]
 
 _gmpy2: Any = import_module("gmpy2")  # it ships no types
 
@@ -55,3 +57,21 @@ def below(bits: Bits, limit: int) -> int:
         drawn = unbiased(bits, int(limit - 1).bit_length())
         if drawn < limit:
             return drawn
+
+
+def exponential(exponent: Fraction, places: int) -> tuple[int, int]:
+    """Integers that enclose exp(exponent) times 2**places, for exponents up to 0.
+
+    The exponent is cut to a binary fraction below and above; MPFR then rounds the exponential correctly in
+    the direction it is told. So the bounds are proven, and the same on every machine.
+    """
+    scale = 2 ** (places + 16)
+    cut = (
+        exponent.numerator * scale // exponent.denominator,
+        -(-exponent.numerator * scale // exponent.denominator),
+    )
+    precision = places + 32 + abs(cut[0] // scale).bit_length()  # more than the cut exponents have
+    down, up = (_gmpy2.context(precision=precision, round=way) for way in (_gmpy2.RoundDown, _gmpy2.RoundUp))
+    low, high = (way.exp(way.div(cut[at], scale)) for at, way in enumerate((down, up)))
+    (below, by), (above, under) = low.as_integer_ratio(), high.as_integer_ratio()
+    return (int(below) << places) // int(by), -((-int(above) << places) // int(under))

@@ -2,6 +2,7 @@
 
 from discreet.fit.hmm.estimator import CategoricalHMM, GaussianHMM
 from discreet.fit.mixture.estimator import GaussianMixture
+from discreet.fit.network.estimator import BayesianNetwork
 from discreet.fit.words.estimator import WordModels
 
-__all__ = ["CategoricalHMM", "GaussianHMM", "GaussianMixture", "WordModels"]
+__all__ = ["BayesianNetwork", "CategoricalHMM", "GaussianHMM", "GaussianMixture", "WordModels"]

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from discreet.jobs.hmm import fit_hmm
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
+    from discreet.jobs.network import fit_network
     from discreet.jobs.party import new_party, parties, read_party, trust_party
-    from discreet.jobs.plan import FitHMM, FitMixture, FitPlan, make_plan, read_plan
+    from discreet.jobs.plan import FitHMM, FitMixture, FitNetwork, FitPlan, JobPlan, make_plan, read_plan
     from discreet.jobs.prep import prepare_people
     from discreet.jobs.release import Explained, Released, explain_release, learn_map, run_release
     from discreet.jobs.result import Result
+    from discreet.jobs.rotation import break_rotation
     from discreet.jobs.show import Shown, show_bundle
     from discreet.jobs.tones import make_tones
     from discreet.jobs.vocabulary import FitWords, fit_words, recognise
@@ -40,18 +42,22 @@ __all__ = [
     "Explained",
     "FitHMM",
     "FitMixture",
+    "FitNetwork",
     "FitPlan",
     "FitWords",
+    "JobPlan",
     "Opened",
     "Preview",
     "Released",
     "Result",
     "Shown",
     "ask_keyword",
+    "break_rotation",
     "count_answers",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
+    "fit_network",
     "fit_words",
     "learn_map",
     "make_plan",
@@ -89,17 +95,21 @@ _HOMES = {
     "open_ledger": "ledger",
     "fit_hmm": "hmm",
     "fit_mixture": "mixture",
+    "fit_network": "network",
     "new_party": "party",
     "parties": "party",
     "read_party": "party",
     "trust_party": "party",
     "FitHMM": "plan",
     "FitMixture": "plan",
+    "FitNetwork": "plan",
+    "JobPlan": "plan",
     "FitPlan": "plan",
     "make_plan": "plan",
     "read_plan": "plan",
     "prepare_people": "prep",
     "Result": "result",
+    "break_rotation": "rotation",
     "Preview": "forecast",
     "preview": "forecast",
     "Explained": "release",

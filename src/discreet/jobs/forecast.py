@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from discreet.jobs.hmm import order_hmm
 from discreet.jobs.mixture import order_mixture
+from discreet.jobs.network import order_network
 from discreet.jobs.order import budget_of, place_of
-from discreet.jobs.plan import FitMixture
+from discreet.jobs.plan import FitMixture, FitNetwork
 from discreet.jobs.vocabulary import FitWords, order_words
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee
     from discreet.accounting.ledger import Balance
     from discreet.jobs.order import Order
-    from discreet.jobs.plan import FitHMM, FitPlan
+    from discreet.jobs.plan import FitHMM, JobPlan
     from discreet.report.paper import Purchase
 
 __all__ = ["Preview", "preview"]
@@ -51,7 +52,7 @@ class Preview:
         }
 
 
-def preview(plan: FitPlan) -> Preview:
+def preview(plan: JobPlan) -> Preview:
     """Everything that can be known before the rows are read, or the error that the run would end with.
 
     **Reveals** nothing. **Costs** nothing.
@@ -68,7 +69,9 @@ def preview(plan: FitPlan) -> Preview:
     return Preview(order.columns, guarantee, order.bought, order.sentence, place, before, after)
 
 
-def _order(plan: FitPlan) -> Order[Any]:
+def _order(plan: JobPlan) -> Order[Any]:
+    if isinstance(plan, FitNetwork):
+        return order_network(plan)
     if isinstance(plan, FitMixture):
         return order_mixture(plan)
     if isinstance(plan, FitWords):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.accounting.guarantee import Guarantee
-    from discreet.jobs.plan import FitPlan
+    from discreet.jobs.plan import FitPlan, JobPlan
     from discreet.records import Engine
     from discreet.report.paper import Purchase
 
@@ -37,7 +37,7 @@ class Order(Generic[E]):
     sentence: str
 
 
-def place_of(plan: FitPlan) -> Path:
+def place_of(plan: JobPlan) -> Path:
     """The folder that a plan will write, or a refusal before anything is spent."""
     try:
         return check_place(plan.place)
@@ -45,14 +45,14 @@ def place_of(plan: FitPlan) -> Path:
         raise ParameterError(error.what, got=error.got, wanted=error.wanted) from None
 
 
-def charge_of(plan: FitPlan) -> tuple[Ledger | None, str | None]:
+def charge_of(plan: JobPlan) -> tuple[Ledger | None, str | None]:
     """The ledger and the data set that a plan charges, if any."""
     if plan.ledger is None and plan.dataset is not None:
         raise ParameterError("dataset names a budget, but there is no ledger", remedy="Give a ledger too.")
     return budget_of(plan) if plan.ledger is not None else (None, None)
 
 
-def budget_of(plan: FitPlan) -> tuple[Ledger, str]:
+def budget_of(plan: JobPlan) -> tuple[Ledger, str]:
     """The ledger of a plan and the data set to charge: the only one it has, if none is named."""
     assert plan.ledger is not None
     ledger = Ledger.open(plan.ledger)

@@ -33,15 +33,15 @@ from discreet.jobs.words import names_of, number_of, numbers_of, paths_of, range
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["FitHMM", "FitMixture", "FitPlan", "make_plan", "read_plan"]
+__all__ = ["FitHMM", "FitMixture", "FitNetwork", "FitPlan", "JobPlan", "make_plan", "read_plan"]
 
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict()]
 Interval = tuple[Number, Number]
 
 
-class FitPlan(BaseModel):
-    """What all fits have in common: files, a budget, where points can lie, what to charge, what to write."""
+class JobPlan(BaseModel):
+    """What all fits have in common: files, a budget, what to charge, what to write."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: ClassVar[str]
@@ -49,28 +49,15 @@ class FitPlan(BaseModel):
     data: Annotated[tuple[str, ...], BeforeValidator(paths_of)] = Field(
         description="Parquet or CSV files: paths, a glob, or a folder"
     )
-    columns: Annotated[tuple[str, ...] | None, BeforeValidator(names_of)] = Field(
-        None, description="the columns to learn from; by default all numbers, or those with bounds"
-    )
     epsilon: Annotated[Number, BeforeValidator(number_of)] = Field(
         description='the privacy budget; "inf" fits without privacy'
     )
     delta: Number | None = Field(None, description="well below one over the number of people")
-    bounds: Annotated[
-        dict[str, Interval] | tuple[Interval, ...] | Interval | None, BeforeValidator(ranges_of)
-    ] = Field(None, description="low and high of every column, as publicly known")
-    radius: Number | None = Field(None, description="instead of bounds: all rows lie within this radius")
-    center: Annotated[dict[str, Number] | tuple[Number, ...] | Number | None, BeforeValidator(numbers_of)] = (
-        Field(None, description="of the radius; by default the origin")
-    )
     person: str | None = Field(None, description="the column that says whose row it is")
-    noise: str = Field("gaussian", description="gaussian or laplace")
-    rounds: Whole | None = Field(None, description="noisy rounds; by default a rule of the request")
     ledger: str | None = Field(None, description="the ledger to charge")
     dataset: str | None = Field(None, description="the budget in the ledger; needed if it has several")
     out: str | None = Field(None, description="the folder to write; by default a new one")
     random_state: Whole | None = Field(None, description="a seed: the result is then not private")
-    workers: Whole | None = Field(None, description="threads; by default one a processor")
 
     @property
     def place(self) -> Path:
@@ -79,6 +66,24 @@ class FitPlan(BaseModel):
             return Path(self.out).expanduser()
         names = (self.kind, *(f"{self.kind}-{number}" for number in range(2, 1_000_000)))
         return next(Path(name) for name in names if not Path(name).exists())
+
+
+class FitPlan(JobPlan):
+    """What fits to numbers have in common beyond that: columns, where points can lie, noise, threads."""
+
+    columns: Annotated[tuple[str, ...] | None, BeforeValidator(names_of)] = Field(
+        None, description="the columns to learn from; by default all numbers, or those with bounds"
+    )
+    bounds: Annotated[
+        dict[str, Interval] | tuple[Interval, ...] | Interval | None, BeforeValidator(ranges_of)
+    ] = Field(None, description="low and high of every column, as publicly known")
+    radius: Number | None = Field(None, description="instead of bounds: all rows lie within this radius")
+    center: Annotated[dict[str, Number] | tuple[Number, ...] | Number | None, BeforeValidator(numbers_of)] = (
+        Field(None, description="of the radius; by default the origin")
+    )
+    noise: str = Field("gaussian", description="gaussian or laplace")
+    rounds: Whole | None = Field(None, description="noisy rounds; by default a rule of the request")
+    workers: Whole | None = Field(None, description="threads; by default one a processor")
 
 
 class FitMixture(FitPlan):
@@ -118,7 +123,18 @@ class FitHMM(FitPlan):
     covariance_type: str = Field("diag", description="diag, full, tied or spherical")
 
 
-P = TypeVar("P", bound=FitPlan)
+class FitNetwork(JobPlan):
+    """The tables of a Bayesian network; `discreet.fit.BayesianNetwork` says what each setting means."""
+
+    kind: ClassVar[str] = "network"
+
+    structure: str = Field(description="a BIF file: nodes, their states and their parents")
+    prior: Number = Field(1.0, description="imaginary rows for each configuration of parents")
+    rows_per_person: Whole = Field(1, description="so many first rows of each person count")
+    missing: str = Field("refuse", description="refuse, drop, or the state that a missing value stands for")
+
+
+P = TypeVar("P", bound=JobPlan)
 
 
 def make_plan(settings: Mapping[str, Any], kind: type[P] = FitMixture) -> P:
@@ -141,7 +157,7 @@ def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"the plan {file} cannot be read", remedy="Check the path.") from None
-    for name in ("data", "ledger", "out", "skeleton"):
+    for name in ("data", "ledger", "out", "skeleton", "structure"):
         if name in settings:
             settings[name] = _moved(settings[name], file.parent)
     return settings
@@ -153,7 +169,7 @@ def _moved(value: Any, folder: Path) -> Any:
     return str(folder / Path(value).expanduser()) if isinstance(value, str) else value
 
 
-def _refusal(error: ErrorDetails, kind: type[FitPlan]) -> DiscreetError:
+def _refusal(error: ErrorDetails, kind: type[JobPlan]) -> DiscreetError:
     """What pydantic found, in our words."""
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, DiscreetError):
@@ -172,7 +188,7 @@ def _refusal(error: ErrorDetails, kind: type[FitPlan]) -> DiscreetError:
             f"{name} is not given",
             wanted=known[name].description or "",
             remedy="There is no default: it is yours to choose."
-            if name in ("epsilon", "components", "states")
+            if name in ("epsilon", "components", "states", "structure")
             else "Name the files after the command, or give data in the plan.",
         )
     wanted = known[name].description if name in known else error["msg"]

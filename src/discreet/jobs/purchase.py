@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee
     from discreet.models.moments import CovarianceType
 
-__all__ = ["hmm_purchases", "hmm_sentence", "list_purchases", "purchases", "sentence_of"]
+__all__ = [
+    "hmm_purchases",
+    "hmm_sentence",
+    "list_purchases",
+    "network_purchases",
+    "network_sentence",
+    "purchases",
+    "sentence_of",
+]
 
 
 def list_purchases(
@@ -58,6 +66,23 @@ def hmm_sentence(guarantee: Guarantee, bought: tuple[Purchase, ...]) -> str:
     return (
         f"In the last of {len(bought)} releases the noise is as large as what about {moved} {what} could "
         f"change together at the very most. What fewer {what} than that say cannot be told from noise."
+    )
+
+
+def network_purchases(guarantee: Guarantee) -> tuple[Purchase, ...]:
+    """The one release of a network: every count carries the same noise."""
+    errors = [_table_error(event, guarantee) for event in guarantee.events]
+    return list_purchases(guarantee, errors, [None] * len(errors))
+
+
+def network_sentence(guarantee: Guarantee, bought: tuple[Purchase, ...]) -> str:
+    """What the noise means for whoever reads a network."""
+    if not bought:
+        return "No noise was drawn and nothing was paid: this result is exact, and not private."
+    error = number(float(f"{bought[0].error or 0:.2g}"))
+    return (
+        f"Each count carries a standard error of about {error} rows. What a table says of a configuration "
+        "with fewer than twice as many rows is mostly prior and noise."
     )
 
 
@@ -112,6 +137,13 @@ def _census_error(event: Event, guarantee: Guarantee) -> float | None:
         return None
     limit = math.sqrt(2) if event.mechanism == "gaussian" else 2.0  # `discreet.fit.hmm.measure.Census.limit`
     return event.noise * (guarantee.rows_per_person or 1.0) * _spread(event.mechanism) * limit
+
+
+def _table_error(event: Event, guarantee: Guarantee) -> float | None:
+    """The standard deviation of a count in rows: noise times the rows of one person, over all tables."""
+    found = re.search(r"counts of (\d+) families", event.label)
+    families = int(found.group(1)) if found else 1
+    return event.noise * (guarantee.rows_per_person or 1.0) * math.sqrt(families)
 
 
 def _spread(mechanism: str) -> float:

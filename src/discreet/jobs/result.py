@@ -45,7 +45,7 @@ def deliver(model: Any, place: Path) -> Result:
     bundle = model.to_bundle()
     save_bundle(place, bundle)
     paper = paper_of(bundle)
-    save_bundle(place, replace(bundle, pages={"report.html": write_page(paper)}))
+    save_bundle(place, replace(bundle, pages={**bundle.pages, "report.html": write_page(paper)}))
     left = None
     if isinstance(model.ledger, Ledger) and model.dataset is not None:
         left = model.ledger.left(model.dataset, model.guarantee_.unit)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import DomainError
-from discreet.records.csv import csv_fields, unnamed_columns
+from discreet.records.csv import csv_fields, same_fields, unnamed_columns
 from discreet.records.files import find_files
 from discreet.records.parquet import check_schemas, read_footer
 from discreet.records.person import plain_ids
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from discreet.jobs.plan import FitMixture, FitPlan
 
-__all__ = ["Declared", "declare", "locate"]
+__all__ = ["Declared", "check_files", "declare", "locate"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,19 @@ class Declared:
 def declare(plan: FitMixture) -> Declared:
     """Find the columns of a plan in its files, and put its bounds into their order."""
     return locate(plan, _columns(plan))
+
+
+def check_files(data: Sequence[str], columns: Sequence[str], person: str | None) -> None:
+    """Refuse files that lack a column, or whose person column cannot tell people apart."""
+    kind, stamps = find_files(list(data))
+    if kind == "csv":
+        require_columns([name for name, _ in same_fields(stamps, person)], columns, person)
+        return
+    footers = [read_footer(stamp) for stamp in stamps]
+    check_schemas(footers)
+    require_columns([name for name, _ in footers[0].fields], columns, person)
+    if person is not None:
+        plain_ids(pa.array([], dict(footers[0].fields)[person]), person)  # refuses other types
 
 
 def locate(plan: FitPlan, columns: tuple[str, ...]) -> Declared:

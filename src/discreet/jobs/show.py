@@ -11,10 +11,19 @@ from discreet.errors import BundleError
 from discreet.fit.hmm import card as hmm_card
 from discreet.fit.mixture.card import read_description, read_mixture
 from discreet.fit.mixture.estimator import KIND
+from discreet.fit.network import card as network_card
 from discreet.fit.words.card import read_guarantee
-from discreet.jobs.purchase import hmm_purchases, hmm_sentence, purchases, sentence_of
+from discreet.jobs.purchase import (
+    hmm_purchases,
+    hmm_sentence,
+    network_purchases,
+    network_sentence,
+    purchases,
+    sentence_of,
+)
 from discreet.report.hmm import HMMPaper
 from discreet.report.mixture import MixturePaper
+from discreet.report.network import NetworkPaper
 from discreet.report.words import WordsPaper
 
 if TYPE_CHECKING:
@@ -49,7 +58,12 @@ def show_bundle(path: str | os.PathLike[str]) -> Shown:
 
 def paper_of(bundle: Bundle) -> Paper:
     """What a report may show of a bundle."""
-    kinds = {KIND: _mixture, WORDS: _words, **dict.fromkeys(hmm_card.KINDS, _hmm)}
+    kinds = {
+        KIND: _mixture,
+        network_card.KIND: _network,
+        WORDS: _words,
+        **dict.fromkeys(hmm_card.KINDS, _hmm),
+    }
     if bundle.kind not in kinds:
         raise BundleError("the released model is of another kind", got=bundle.kind, wanted=" or ".join(kinds))
     try:
@@ -120,4 +134,19 @@ def _hmm(bundle: Bundle) -> Paper:
         digest=tensor_digest(bundle.tensors),
         bought=bought,
         sentence=hmm_sentence(guarantee, bought),
+    )
+
+
+def _network(bundle: Bundle) -> Paper:
+    network = network_card.read_network(bundle)
+    parameters, _, guarantee = network_card.read_description(bundle)
+    bought = network_purchases(guarantee)
+    return NetworkPaper(
+        network=network,
+        parameters=parameters,
+        guarantee=guarantee,
+        receipt=bundle.receipt,
+        digest=tensor_digest(bundle.tensors),
+        bought=bought,
+        sentence=network_sentence(guarantee, bought),
     )

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee
     from discreet.randomness import Bits
 
-__all__ = ["NoisePlan", "Payer", "plan_noise", "release"]
+__all__ = ["NoisePlan", "Payer", "draw_noise", "plan_noise", "release"]
 
 _FINE = 2.0**30
 _WIDENING = 2.0**20
@@ -100,15 +100,18 @@ def release(statistic: Statistic, event: Event, account: Payer, bits: Bits) -> N
     ``event.noise`` times the L1 bound; about a millionth more, as `plan_noise` says.
     """
     plan = plan_noise(statistic, event)
+    placed = _place(statistic, plan.coarser)
+    return _publish(placed, draw_noise(plan, placed.total.size, event, account, bits))
+
+
+def draw_noise(plan: NoisePlan, size: int, event: Event, account: Payer, bits: Bits) -> NDArray[np.int64]:
+    """``size`` integers of exact noise, drawn after everything has been checked and the account was asked."""
     if bits.seeded:
         _check_promise(account)
     else:
         _agree(plan, event)
     account.draw(event)
-    placed = _place(statistic, plan.coarser)
-    size = placed.total.size
-    noise = _replay(plan, size, bits) if bits.seeded else _draw(plan, size)
-    return _publish(placed, noise)
+    return _replay(plan, size, bits) if bits.seeded else _draw(plan, size)
 
 
 def plan_noise(statistic: Statistic, event: Event) -> NoisePlan:

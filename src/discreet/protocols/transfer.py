@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.crypto.block import Blocks
     from discreet.protocols.step import Steps
     from discreet.randomness import Bits
 
@@ -91,6 +92,10 @@ class Sending:
             lots.append(self._sender.extend(told["columns"], Proof(told["fold"], told["digest"]), lot))
         return _joined(lots)
 
+    def pads(self, rows: Rows, width: int = 1) -> Blocks:
+        """Both keys of every row, ``width`` blocks each: (2, n, width, 2). Use each row's keys once."""
+        return self._sender.pads(rows, width)
+
     def send(self, messages: NDArray[np.uint64]) -> Steps[None]:
         """Let the other end take one of ``messages[j]`` for every j; messages are (n, options, words)."""
         if messages.ndim != 3 or messages.dtype != np.uint64 or not messages.size:
@@ -128,6 +133,10 @@ class Choosing:
             lots.append(rows)
             at += lot
         return _joined(lots)
+
+    def pads(self, rows: Rows, width: int = 1) -> Blocks:
+        """The keys of the choices, ``width`` blocks each: (n, width, 2). Use each row's keys once."""
+        return self._receiver.pads(rows, width)
 
     def take(self, choices: NDArray[Any], options: int, words: int) -> Steps[NDArray[np.uint64]]:
         """One of ``options`` messages of so many words for every choice: (n, words)."""

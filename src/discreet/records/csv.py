@@ -102,14 +102,19 @@ def unnamed_columns(names: Sequence[str]) -> DomainError:
     )
 
 
-def csv_batches(stamp: Stamp, types: Mapping[str, Any]) -> Iterator[Any]:
-    """Read some columns of a file as the given types, in batches; refuses a file that has changed."""
+def csv_batches(
+    stamp: Stamp, types: Mapping[str, Any], missing: Sequence[str] = MISSING_WORDS
+) -> Iterator[Any]:
+    """Read some columns of a file as the given types, in batches; refuses a file that has changed.
+
+    ``missing`` lists the words that mean a missing value in every column.
+    """
     stamp.verify()
     names = list(types)
     wrong: str | None = None
     with reading(stamp.path):
         try:
-            with _open(stamp, types) as reader:
+            with _open(stamp, types, missing) as reader:
                 yield from (batch for batch in reader if batch.num_rows)
         except pa.ArrowInvalid as error:
             # the message quotes a private value: keep nothing of it but the column
@@ -133,10 +138,10 @@ def _numeric(kind: Any) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind)  # `true` cannot be read as a number
 
 
-def _open(stamp: Stamp, types: Mapping[str, Any] | None) -> Any:
+def _open(stamp: Stamp, types: Mapping[str, Any] | None, missing: Sequence[str] = MISSING_WORDS) -> Any:
     convert = csv.ConvertOptions(
-        null_values=list(MISSING_WORDS),
-        strings_can_be_null=True,
+        null_values=list(missing),
+        strings_can_be_null=bool(missing),
         column_types=dict(types or {}),
         include_columns=list(types or ()),
     )

@@ -14,6 +14,8 @@ from discreet.report.hmm import HMMPaper
 from discreet.report.hmm_page import face_hmm
 from discreet.report.mixture import MixturePaper
 from discreet.report.mixture_page import face_mixture
+from discreet.report.network import NetworkPaper
+from discreet.report.network_page import face_network
 from discreet.report.style import STYLE
 from discreet.report.tables import bought_table, fact_list
 from discreet.report.words import WordsPaper
@@ -67,6 +69,8 @@ def write_page(paper: Paper) -> str:
 def _face(paper: Paper) -> Face:
     if isinstance(paper, MixturePaper):
         return face_mixture(paper)
+    if isinstance(paper, NetworkPaper):
+        return face_network(paper)
     if isinstance(paper, WordsPaper):
         return face_words(paper)
     assert isinstance(paper, HMMPaper)

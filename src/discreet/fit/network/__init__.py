@@ -1,0 +1,1 @@
+"""Bayesian networks of private rows: one noisy count of every family, then post-processing."""

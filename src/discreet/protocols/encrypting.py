@@ -1,0 +1,160 @@
+"""Tables of counts between two holders alone, over a lattice (`discreet.protocols.families`, "lattice").
+
+The holder of a leading vector (`discreet.protocols.cover`) encrypts its free columns of zeros and ones, once
+for all partners; the other multiplies them with the columns of all vectors that share a family with it, and
+both end with shares of the sums. It is `discreet.protocols.scores` for pieces of 2**18 rows: one job
+for each leading column; the partners' columns are transformed once for all of a vector.
+
+**Reveals** nothing but sizes, as `discreet.protocols.scores` says; what the holder that encrypts could learn
+of the other's columns is at most 2**-40 in statistical distance for every job, and jobs add up (`jobs`).
+**Trusts** nobody but that both follow the protocol. **Costs** 12 to 16 bytes for every row and column that
+leads, 100 kB for its key, and 41 kB for each cell, in every piece. For a million rows it moves a third of what
+transfers do, and works twice as long: it is for slow lines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.crypto.layout import Matrix
+from discreet.crypto.onehot import columns
+from discreet.protocols.cover import Cover
+from discreet.protocols.scores import Scores, ask, prepared, score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.crypto.lattice import Table
+    from discreet.protocols.families import Families, Tables
+    from discreet.protocols.step import Steps
+    from discreet.randomness import Bits
+
+    Sums = NDArray[np.uint64]
+
+__all__ = ["hold", "jobs", "payload", "rounds", "width"]
+
+_PIECE = 2**18
+
+
+def hold(name: str, own: Mapping[int, NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables]:
+    """A holder's role; tables are in the order of `Families.chains`."""
+    cover = Cover(agreed)
+    (other,) = (holder for holder in agreed.holders if holder != name)
+    mine, theirs = _leading(cover, name), _leading(cover, other)
+    sums = {
+        index: np.zeros((cover.hanging(index), cover.free(index)), dtype=np.uint64)
+        for index, _ in (*mine, *theirs)
+    }
+    for here in _pieces(agreed):
+        partners = _Partners(here, own, cover)
+        for turn in range(max(len(mine), len(theirs))):
+            asking = _ask(mine[turn], here, own, cover, bits) if turn < len(mine) else None
+            scoring = partners.score(theirs[turn], bits) if turn < len(theirs) else None
+            parts = yield from _both(asking, scoring)
+            for leading, part in zip((mine, theirs), parts, strict=True):
+                if part is not None:
+                    index, column = leading[turn]
+                    sums[index][:, column] += part.ravel()
+    return cover.tables(own, sums)
+
+
+def _leading(cover: Cover, name: str) -> list[tuple[int, int]]:
+    """The columns that a holder encrypts, each by vector and number."""
+    return [(index, column) for index in cover.chosen(name) for column in range(cover.free(index))]
+
+
+def _ask(
+    leading: tuple[int, int], here: slice, own: Mapping[int, NDArray[Any]], cover: Cover, bits: Bits
+) -> Steps[NDArray[np.uint64]]:
+    """Encrypt a leading column; shares of its sums with all partners."""
+    index, column = leading
+    features = (own[index][here] == column).astype(np.int64)
+    return ask(features[None], _job(cover, index, len(features)), bits)
+
+
+class _Partners:
+    """One's own columns, ready to meet the leading columns of one vector after the other."""
+
+    def __init__(self, here: slice, own: Mapping[int, NDArray[Any]], cover: Cover) -> None:
+        self._here, self._own, self._cover = here, own, cover
+        self._table: tuple[int, Table] | None = None
+
+    def score(self, leading: tuple[int, int], bits: Bits) -> Steps[NDArray[np.uint64]]:
+        """Meet a leading column with all partners of its vector."""
+        index, cover = leading[0], self._cover
+        job = _job(cover, index, self._here.stop - self._here.start)
+        if self._table is None or self._table[0] != index:
+            tables = [
+                columns(self._own[other][self._here], cover.free(other) + 1)[:-1]
+                for other in cover.partners[index]
+            ]
+            self._table = index, prepared(np.concatenate(tables).T.astype(np.int64), job)
+        return score(self._table[1], job, bits)
+
+
+def _both(
+    asking: Steps[NDArray[np.uint64]] | None, scoring: Steps[NDArray[np.uint64]] | None
+) -> Steps[tuple[Sums | None, Sums | None]]:
+    """Ask, answer the other's question meanwhile, and take the answer: what is asked, what is scored."""
+    wish = asked = scored = None
+    if asking is not None:
+        yield next(asking)
+        wish = next(asking)
+    if scoring is not None:
+        scored = yield from scoring
+    if asking is not None and wish is not None:
+        told = yield wish
+        try:
+            asking.send(told)
+        except StopIteration as end:
+            asked = end.value
+    return asked, scored
+
+
+def _job(cover: Cover, index: int, rows: int) -> Scores:
+    layout = Matrix(1, rows, cover.hanging(index))
+    return Scores(layout, 1, 1, cover.bits)
+
+
+def _pieces(agreed: Families) -> Iterator[slice]:
+    for start in range(0, agreed.rows, _PIECE):
+        yield slice(start, min(agreed.rows, start + _PIECE))
+
+
+def jobs(agreed: Families) -> list[tuple[str, Scores]]:
+    """All jobs in order: who encrypts, and the sizes. The distances of a party's jobs add up."""
+    cover = Cover(agreed)
+    return [
+        (name, _job(cover, index, here.stop - here.start))
+        for here in _pieces(agreed)
+        for name in agreed.holders
+        for index, _ in _leading(cover, name)
+    ]
+
+
+def width(agreed: Families) -> int:
+    """Words of the largest message, for one row; pieces of rows are the route's own."""
+    del agreed
+    return 0
+
+
+def payload(agreed: Families) -> dict[tuple[str, str], int]:
+    """Bytes of content by sender and receiver."""
+    total = dict[tuple[str, str], int]()
+    first, second = agreed.holders
+    for name, job in jobs(agreed):
+        other = second if name == first else first
+        for way, limits in (((name, other), job.query), ((other, name), job.answer)):
+            total[way] = total.get(way, 0) + sum(limit.most for limit in limits.values())
+    return total
+
+
+def rounds(agreed: Families) -> int:
+    """Two for every turn of questions, both ways at once."""
+    cover = Cover(agreed)
+    turns = max(len(_leading(cover, name)) for name in agreed.holders)
+    return 2 * turns * len(list(_pieces(agreed)))

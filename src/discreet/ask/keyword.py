@@ -238,11 +238,7 @@ class _Drawn:
         self._masks: list[Masks] = []
         if offer.kind == "symbols":
             self._words = random_words(
-<<<<<<< HEAD
                 bits, offer.precision.score_width, (batch.rows, ready.model.weights.shape[1])
-=======
-                bits, offer.precision.width, (batch.rows, ready.model.weights.shape[1])
->>>>>>> papers
             )
             self.share = _laid(self._words, offer, batch)
         else:

@@ -84,7 +84,6 @@ class Offer:
             check_words(self.words)
         if self.words and len(self.words) != self.count:
             raise ParameterError(
-<<<<<<< HEAD
                 "an offer has a word for every model", got=len(self.words), wanted=f"{self.count}"
             )
         if bool(self.words) == bool(self.label_bytes):
@@ -96,28 +95,6 @@ class Offer:
         if self.padding > self.longest or self.columns > _MOST_COLUMNS:
             raise ParameterError(
                 "an offer has too much padding or too many states in all", got=(self.padding, self.columns)
-=======
-                "an offer has a word for every model", got=len(self.words), wanted=str(self.count)
-            )
-        sizes = {
-            "count": _MOST_WORDS,
-            "states": _MOST_STATES,
-            "mixtures": _MOST_STATES,
-            "longest": _MOST_FRAMES,
-        }
-        for name, most in sizes.items():
-            if not 1 <= getattr(self, name) <= most:
-                raise ParameterError(
-                    f"the offer's {name} is out of range", got=getattr(self, name), wanted=f"1 to {most}"
-                )
-        if (self.symbols > 0) != (self.kind == "symbols") or not 0 <= self.label_bytes <= 400:
-            raise ParameterError("an offer has either symbols or points", got=(self.kind, self.symbols))
-        if self.topology not in get_args(Topology) or self.method not in get_args(Method):
-            raise ParameterError("no such topology or method", got=(self.topology, self.method))
-        if not 1 <= self.padding <= self.longest:
-            raise ParameterError(
-                "lengths cannot be padded so", got=self.padding, wanted=f"1 to {self.longest}"
->>>>>>> papers
             )
         _ = self.precision
 

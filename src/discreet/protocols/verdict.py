@@ -78,7 +78,6 @@ class Verdict:
             raise ParameterError("there is no best of bits", got="or", wanted="logsum or max")
         if min(self.recordings, self.components) < 1 or self.label_bits < 0:
             raise ParameterError("recordings and components are counted from one", got=self.recordings)
-<<<<<<< HEAD
         if not 1 <= self.least <= self.steps:
             raise ParameterError(
                 "more steps are real than there are", got=self.least, wanted=f"1 to {self.steps}"
@@ -90,12 +89,6 @@ class Verdict:
                 wanted=f"<= {self.trellis.width}",
             )
         _ = self.narrow
-=======
-        if not 0 <= self.least <= self.steps:
-            raise ParameterError(
-                "more steps are real than there are", got=self.least, wanted=f"0 to {self.steps}"
-            )
->>>>>>> papers
 
     @property
     def steps(self) -> int:
@@ -125,18 +118,12 @@ class Verdict:
     @property
     def told(self) -> int:
         """Bits that the evaluator gives."""
-<<<<<<< HEAD
         return math.prod(self.shape) * self.score_width + (self.steps - self.least) * self.recordings
 
     @property
     def answer_bits(self) -> int:
         """Bits of the answer for one recording."""
         return self.label_bits or number_width(self.words)
-=======
-        return (
-            math.prod(self.shape) * self.trellis.width + (self.steps - self.first_doubtful) * self.recordings
-        )
->>>>>>> papers
 
     @property
     def gates(self) -> int:
@@ -240,15 +227,7 @@ def told_bits(
     plan: Verdict, share: NDArray[np.uint64], lengths: NDArray[np.intp]
 ) -> Iterator[NDArray[np.uint8]]:
     """The evaluator's bits in the order in which they are given: which steps are real, then scores."""
-<<<<<<< HEAD
     if lengths.shape != (plan.recordings,) or lengths.min() < plan.least or lengths.max() > plan.steps:
-=======
-    if (
-        lengths.shape != (plan.recordings,)
-        or (lengths < max(1, plan.least)).any()
-        or (lengths > plan.steps).any()
-    ):
->>>>>>> papers
         raise ParameterError(
             "a recording is longer or shorter than agreed", wanted=f"{plan.least} to {plan.steps} steps"
         )

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 
+import numpy as np
 import pytest
 from counter import Desk, Running, wanted
 
@@ -222,6 +223,50 @@ def test_a_client_that_stalls_is_sent_away_and_its_worker_goes_on(people):
             assert service.outcomes("alice")[-1].startswith("LateError")
         assert asyncio.run(service.ask(people["alice"], [1])) == [1001]
         assert service.service.crew.processes == workers
+
+
+def test_a_client_that_talks_and_does_not_read_is_sent_away(people):
+    """Its words keep the role of the service writing: what waits for it is bounded all the same."""
+
+    async def go(service):
+        channel = await service.channel(people["alice"])
+        offer = await request.ask_for_offer(channel)
+        sizes = {"numbers": 1 << 20, "rounds": 8}
+        await request.ask(channel, "sum", sizes, offer)
+        plan = wanted([1] * sizes["numbers"], sizes["rounds"])(offer).plan
+        stream = channel.stream
+        parties = {"client": people["alice"].fingerprint, "server": people["bob"].fingerprint}
+        channel.greet({**plan.greeting(parties), "role": "client", "nonce": "00" * 16})
+        await channel.greeting()
+        stream._transport.pause_reading()
+        numbers = {"x": np.ones(sizes["numbers"], "<u8")}
+        with pytest.raises(PartyError):
+            for _ in range(sizes["rounds"]):
+                await channel.send("ask/numbers", numbers, "ask")
+            stream._transport.resume_reading()
+            await channel.finished()
+        stream.cut()
+
+    with running(people, silence=1.0, queued=1 << 20) as service:
+        asyncio.run(go(service))
+        assert service.outcomes("alice")[-1].startswith("LateError, the other party did not read")
+        assert asyncio.run(service.ask(people["carl"], [1])) == [1001]
+
+
+def test_who_leaves_while_it_waits_is_not_charged(people):
+    async def go(service):
+        held = asyncio.ensure_future(service.ask(people["alice"], [1] * 19, 2))
+        await asyncio.sleep(0.3)
+        waits = asyncio.ensure_future(service.ask(people["alice"], [1]))
+        await asyncio.sleep(0.3)
+        waits.cancel()
+        await asyncio.gather(waits, return_exceptions=True)
+        return await held
+
+    with running(people) as service:
+        assert asyncio.run(go(service)) == [1002] * 19
+        assert "PeerError, the client left while it waited" in service.outcomes("alice")
+        assert service.service.desk.had == {"alice": 1}
 
 
 def test_one_client_cannot_take_all_workers_nor_wait_for_ever(people):

@@ -28,6 +28,7 @@ of range (`discreet.errors.CipherError`) and transfers that fail their check.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
@@ -130,6 +131,7 @@ def prepare_model(model: Model, question: Question | None = None) -> Prepared:
 
 def compile_question(question: Question) -> None:
     """Build circuits and tables of the lattice, which depend on nothing but the question; kept for later."""
+    import_module("rbcl")  # the group of base transfers, which takes a moment to load
     for batch in question.batches:
         for circuit, instances in verdict_of(question.offer, batch).runs():
             block_sizes(circuit, instances)

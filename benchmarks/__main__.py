@@ -33,10 +33,8 @@ NAMES = (
     "garble",
     "recursion",
     "release",
-NAMES = (
     "join",
     "keyword",
-)
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -5,6 +5,9 @@
     receipt.json        plan, spending, versions
     MODEL_CARD.md       the same for people, with loader snippets
     network.bif         Bayesian networks only: the same tables in the format that other programs read
+    report.html         pictures
+
+A party of a joint run that receives nothing keeps a folder with its receipt and report alone.
 
 The folder appears whole or not at all: files are written and synced beside it, then renamed.
 """
@@ -36,10 +39,13 @@ __all__ = [
     "Bundle",
     "check_place",
     "front_digest",
+    "is_receipt",
     "load_bundle",
+    "load_receipt",
     "printable",
     "read_vocabulary",
     "save_bundle",
+    "save_receipt",
     "tensor_digest",
 ]
 
@@ -108,6 +114,33 @@ def save_bundle(path: str | Path, bundle: Bundle) -> Path:
         _CARD: bundle.card.encode(),
         **{name: page.encode() for name, page in bundle.pages.items()},
     }
+    return _put(target, files)
+
+
+def save_receipt(path: str | Path, receipt: Mapping[str, Any], pages: Mapping[str, str]) -> Path:
+    """Write a folder with a receipt and pages, but no model; what may be replaced is as for a bundle."""
+    texts = {name: page.encode() for name, page in pages.items()}
+    return _put(_place(path), {_RECEIPT: _json(receipt), **texts})
+
+
+def is_receipt(path: str | Path) -> bool:
+    """Whether a folder holds a receipt without a model."""
+    return (Path(path) / _RECEIPT).is_file() and not (Path(path) / _MODEL).exists()
+
+
+def load_receipt(path: str | Path) -> dict[str, Any]:
+    """The receipt in such a folder, which may come from strangers."""
+    try:
+        receipt = json.loads((Path(path) / _RECEIPT).read_text())
+    except (OSError, ValueError):
+        raise BundleError("the receipt cannot be read", got=str(path)) from None
+    if not isinstance(receipt, dict):
+        raise BundleError("the receipt is damaged", got=str(path))
+    return _printable(receipt)
+
+
+def _put(target: Path, files: Mapping[str, bytes]) -> Path:
+    """Files beside the place, synced, and then in it."""
     fresh = target.parent / f".{target.name}.{uuid.uuid4().hex}"
     try:
         fresh.mkdir(parents=True)
@@ -248,7 +281,7 @@ def _is_bundle(folder: Path) -> bool:
     if not folder.is_dir():
         return False
     names = {entry.name for entry in folder.iterdir()}
-    return not names or (names <= _FILES and _MODEL in names)
+    return not names or (names <= _FILES and bool(names & {_MODEL, _RECEIPT}))
 
 
 def _write(path: Path, content: bytes) -> None:

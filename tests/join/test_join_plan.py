@@ -141,6 +141,7 @@ WRONG = {
     "another job": (("job",), "mixture", "job cannot be understood"),
     "an unknown role": (("parties", "north", "role"), "boss", "parties.north.role"),
     "a party with a bad name": (("parties", "a b"), {"role": "analyst"}, "not a name for a party"),
+    "a party called peer": (("parties", "peer"), {"role": "analyst"}, "this name is taken"),
     "a holder of nothing": (("parties", "north", "columns"), [], "holds no column"),
     "a helper with columns": (("parties", "dealer", "columns"), ["A"], "only holders have columns"),
     "an unknown column": (("parties", "north", "columns"), ["A", "B", "Z"], "does not have"),

@@ -112,6 +112,19 @@ def test_consistent_tables_that_agree_already_stay() -> None:
         np.testing.assert_allclose(table, counts[node], atol=1e-9)
 
 
+def test_families_that_share_very_many_parents_take_no_time() -> None:
+    """Only small sets of the shared parents are made to agree: their number is bounded."""
+    parents = tuple(f"p{index}" for index in range(11))
+    structure = Structure(dict.fromkeys((*parents, "a", "b"), ("0", "1")), {"a": parents, "b": parents})
+    tables = {node: np.random.default_rng(1).normal(9, 3, structure.shape(node)) for node in ("a", "b")}
+    moved = consistent(tables, structure)
+    for place in range(11):
+        gone = tuple(axis for axis in range(12) if axis != place)
+        np.testing.assert_allclose(moved["a"].sum(axis=gone), moved["b"].sum(axis=gone))
+    fitted = parameters(tables, structure, prior=1.0, sigma=3.0)
+    assert fitted.tables["a"].shape == structure.shape("a")
+
+
 @pytest.mark.parametrize("weight", [0.02, 0.3, 1.0, 4.0])
 @pytest.mark.parametrize("scaled", [-20.0, -6.0, -1.0, 0.0, 0.7, 5.0, 30.0])
 def test_likely_counts_are_means_of_what_a_count_can_have_been(weight: float, scaled: float) -> None:

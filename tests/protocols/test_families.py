@@ -276,8 +276,8 @@ def test_memory_is_bounded_by_the_piece_not_by_the_rows():
 
 
 def test_the_cheaper_way_for_two_depends_on_the_line():
-    vectors = tuple(Vector("ab"[index % 2], 4) for index in range(20))
-    pairs = tuple((index, index + 1) for index in range(19))
+    vectors = (Vector("a", 4), *(Vector("b", 4) for _ in range(19)))
+    pairs = tuple((0, index) for index in range(1, 20))
     agreed = Families(10**6, ("a", "b"), vectors, pairs, "transfer")
     assert cheaper(agreed, line=1e10).route == "transfer"
     assert cheaper(agreed, line=2e7).route == "lattice"
@@ -407,3 +407,16 @@ def test_no_family_and_no_column_to_send_are_fine(route):
         assert right(agreed, codes, out)
         assert moved(transcript) == agreed.bytes()
         assert not any(record.name in {"families/masked", "families/offered"} for record in transcript)
+
+
+@pytest.mark.parametrize("rows", [50, 2**18 + 1, 10**6])
+def test_over_the_lattice_the_columns_of_a_whole_run_are_hidden_but_for_two_to_the_minus_40(rows):
+    from discreet.protocols.encrypting import jobs
+
+    vectors = tuple(Vector("ab"[index % 2], 5) for index in range(12))
+    agreed = Families(rows, ("a", "b"), vectors, tuple((i, i + 1) for i in range(11)), "lattice")
+    asked = jobs(agreed)
+    assert len(asked) == -(-rows // 2**18) * 24, "six vectors of four columns lead"
+    assert {job.among for _, job in asked} == {len(asked)}
+    alone = [job.setting.flood_bits - np.log2(job.layout.opened * job.setting.gathered) for _, job in asked]
+    assert sum(2.0**-bits for bits in alone) <= 2.0**-40

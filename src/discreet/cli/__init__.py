@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from discreet.cli import ask, audit, demo, fit, ledger, party, prep, release, show
+from discreet.cli import ask, audit, demo, fit, join, ledger, party, prep, release, show
 from discreet.cli.refusal import Front, forget_values
 
 __all__ = ["app", "main", "root"]
@@ -52,6 +52,7 @@ def root(
 
 app.add_typer(fit.commands, name="fit")
 app.add_typer(ask.commands, name="ask")
+app.add_typer(join.commands, name="join")
 app.add_typer(release.commands, name="release")
 app.command("show")(show.show)
 app.add_typer(ledger.commands, name="ledger")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Front", "forget_values"]
 
 _JSON = "discreet.json"
-_ORDER = ("demo", "fit", "ask", "release", "show", "ledger", "prep", "party", "audit")
+_ORDER = ("demo", "fit", "join", "ask", "release", "show", "ledger", "prep", "party", "audit")
 
 
 class Front(TyperGroup):

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import terminal
+from discreet.cli.join import joint
 from discreet.cli.shown import components, nodes, states, words
 
 __all__ = ["show"]
@@ -35,6 +36,8 @@ def show(
             f"A Gaussian mixture of {', '.join(paper.columns)}: {len(paper.order)} components, {kind}"
         )
         components(paper)
+    elif shown.kind == "joint-network":
+        joint(paper)
     elif shown.kind == "bayesian-network":
         terminal.heading(f"A Bayesian network: {paper.size}")
         nodes(paper)
@@ -48,4 +51,5 @@ def show(
         states(paper)
     terminal.promise(paper.guarantee.words(), paper.guarantee.private)
     terminal.line(paper.sentence)
-    terminal.line(f"SHA-256 of the tensors: {paper.digest}", "dim")
+    if paper.digest:
+        terminal.line(f"SHA-256 of the tensors: {paper.digest}", "dim")

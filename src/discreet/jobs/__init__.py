@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from discreet.jobs.forecast import Preview, preview
     from discreet.jobs.game import play_game
     from discreet.jobs.hmm import fit_hmm
+    from discreet.jobs.join import Kept, check_join, demo_join, new_join, rehearse_join, run_join
+    from discreet.jobs.joint import size_of
     from discreet.jobs.ledger import new_budget, open_ledger
     from discreet.jobs.mixture import fit_mixture
     from discreet.jobs.network import fit_network
@@ -46,6 +48,7 @@ __all__ = [
     "FitPlan",
     "FitWords",
     "JobPlan",
+    "Kept",
     "Opened",
     "Preview",
     "Released",
@@ -53,7 +56,9 @@ __all__ = [
     "Shown",
     "ask_keyword",
     "break_rotation",
+    "check_join",
     "count_answers",
+    "demo_join",
     "explain_release",
     "fit_hmm",
     "fit_mixture",
@@ -63,6 +68,7 @@ __all__ = [
     "make_plan",
     "make_tones",
     "new_budget",
+    "new_join",
     "new_party",
     "open_ledger",
     "parties",
@@ -72,11 +78,14 @@ __all__ = [
     "read_party",
     "read_plan",
     "recognise",
+    "rehearse_join",
     "rehearse_keyword",
     "run_demo",
+    "run_join",
     "run_release",
     "serve_words",
     "show_bundle",
+    "size_of",
     "trust_party",
 ]
 
@@ -94,6 +103,13 @@ _HOMES = {
     "new_budget": "ledger",
     "open_ledger": "ledger",
     "fit_hmm": "hmm",
+    "Kept": "join",
+    "check_join": "join",
+    "demo_join": "join",
+    "new_join": "join",
+    "rehearse_join": "join",
+    "run_join": "join",
+    "size_of": "joint",
     "fit_mixture": "mixture",
     "fit_network": "network",
     "new_party": "party",

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.bundle import WORDS, Bundle, load_bundle, read_vocabulary, tensor_digest
+from discreet.bundle import (
+    WORDS,
+    Bundle,
+    is_receipt,
+    load_bundle,
+    load_receipt,
+    read_vocabulary,
+    tensor_digest,
+)
 from discreet.domain import region_from_dict
 from discreet.errors import BundleError
 from discreet.fit.hmm import card as hmm_card
@@ -13,6 +21,7 @@ from discreet.fit.mixture.card import read_description, read_mixture
 from discreet.fit.mixture.estimator import KIND
 from discreet.fit.network import card as network_card
 from discreet.fit.words.card import read_guarantee
+from discreet.jobs import joint
 from discreet.jobs.purchase import (
     hmm_purchases,
     hmm_sentence,
@@ -52,6 +61,8 @@ class Shown:
 
 def show_bundle(path: str | os.PathLike[str]) -> Shown:
     """Read a folder that a fit wrote; refuses one that is damaged, altered or of an unknown kind."""
+    if is_receipt(str(path)):
+        return Shown(joint.KIND, joint.receipt_paper(load_receipt(str(path))))
     bundle = load_bundle(str(path))
     return Shown(bundle.kind, paper_of(bundle))
 
@@ -62,6 +73,7 @@ def paper_of(bundle: Bundle) -> Paper:
         KIND: _mixture,
         network_card.KIND: _network,
         WORDS: _words,
+        joint.KIND: joint.joint_paper,
         **dict.fromkeys(hmm_card.KINDS, _hmm),
     }
     if bundle.kind not in kinds:

@@ -36,8 +36,8 @@ edges = [["smoker", "cough"], ["diagnosis", "cough"], ["smoker", "diagnosis"]]
 smoker = ["yes", "no"]
 cough = ["none", "some", "strong"]
 diagnosis = ["healthy", "ill", "unknown"]""",
-    rows="""# Rows are matched by ids that nobody shows. Every holder has such a column; it learns how many people all
-# holders have, and which of its own they are.
+    rows="""# Rows are matched by ids that nobody shows. Every holder has such a column; it learns how many
+# people all holders have, and which of its own they are.
 id = "patient"
 duplicates = "refuse"            # an id in two rows: refuse, drop (all of them) or first (keep one)
 missing = "refuse"               # a row without an id: refuse or drop
@@ -56,8 +56,8 @@ def plan_text(draft: Draft) -> str:
         parties.append("\n".join(parts))
     data = " ".join(f"--data {name}={name}.csv" for name in draft.holders)
     first = next(iter(draft.holders))
-    return f"""# A plan for a joint network. Every party keeps this file; parties whose plans say different things stop before
-# anything private moves.
+    return f"""# A plan for a joint network. Every party keeps this file; parties whose plans say different
+# things stop before anything private moves.
 #
 #   discreet join check plan.toml                 what it reveals to whom, and what it costs
 #   discreet join rehearse plan.toml {data}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["consistent", "parameters"]
 
 _SMALLEST_PRIOR = 1e-3
-_MOST_SHARED = 10  # interactions of more variables are left as they were measured
+_MOST_SHARED = 1024  # sets for two families; of larger overlaps only the small sets are made to agree
 
 
 def parameters(
@@ -85,7 +85,8 @@ def _shared(families: Mapping[str, tuple[str, ...]], structure: Structure) -> li
     sets = {frozenset(family) for family in families.values()}
     for one, other in itertools.combinations(sets, 2):
         both = [node for node in structure.nodes if node in one & other]
-        for size in range(min(len(both), _MOST_SHARED) + 1):
+        sizes = np.cumsum([math.comb(len(both), size) for size in range(len(both) + 1)])
+        for size in np.flatnonzero(sizes <= _MOST_SHARED).tolist():
             found.update(map(frozenset, itertools.combinations(both, size)))
     return sorted(found, key=lambda subset: (len(subset), sorted(subset)))
 

@@ -57,7 +57,7 @@ _MOST_ROWS = 2**31 - 1
 _MOST_CELLS = 2**24
 _CHUNK = 2**14
 _CHUNK_WORDS = 2**21
-_WORK = {"helper": 12e-9, "transfer": 7e-9, "lattice": 35e-9, "three": 9e-9}
+_WORK = {"helper": 12e-9, "transfer": 7e-9, "three": 9e-9}
 """Seconds of the busiest party's work for every byte that all move, measured on one busy core."""
 
 
@@ -230,11 +230,18 @@ class Families:
     def seconds(self, line: float = 1e9, delay: float = 0.001) -> float:
         """About how long it takes over lines of so many bits a second, with so many seconds one way.
 
-        Work is reckoned from bytes, at what was measured for ALARM (`benchmarks/families.py`).
+        Work is reckoned from bytes, at what was measured for ALARM (`benchmarks/families.py`); over the
+        lattice from columns and cells.
         """
         moved = self.bytes()
         slowest = max(moved.values(), default=0)
-        return _WORK[self.route] * sum(moved.values()) + 8 * slowest / line + delay * self.rounds()
+        if self.route == "lattice":
+            from discreet.protocols.encrypting import work
+
+            worked = work(self)
+        else:
+            worked = _WORK[self.route] * sum(moved.values())
+        return worked + 8 * slowest / line + delay * self.rounds()
 
 
 def hold(name: str, codes: Sequence[NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables | None]:

@@ -35,14 +35,19 @@ class Face:
     loading: str
 
 
-def figure(draw: Callable[[Colours], bytes], told: str, shown: str) -> str:
-    """A picture for day and night; ``told`` is for those who cannot see it, ``shown`` for those who can."""
+_DRAWN = "No point of the data is drawn: everything here was computed from the released parameters."
+
+
+def figure(draw: Callable[[Colours], bytes], told: str, shown: str, drawn: str = _DRAWN) -> str:
+    """A picture for day and night; ``told`` is for those who cannot see it, ``shown`` for those who can.
+
+    ``drawn`` says what the picture was made from.
+    """
     day, night = (_data(draw(colours)) for colours in (DAY, NIGHT))
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{night}">'
         f'<img src="{day}" alt="{escape(told)}"></picture>'
-        f"<figcaption>{escape(shown)} No point of the data is drawn: everything here was computed from the "
-        "released parameters.</figcaption></figure>"
+        f"<figcaption>{escape(shown)} {escape(drawn)}</figcaption></figure>"
     )
 
 

@@ -23,7 +23,8 @@ __all__ = ["draw_flows", "places_of"]
 
 _WIDE = 6.4
 _HALF = (0.80, 0.27)  # half the sides of a box, in inches
-_LABELLED = 4  # with more parties, only our own arrows are labelled
+_FEW = 3  # parties: with more, only our own arrows are labelled, and labels stand on them
+_MANY = 4  # with more still, what others send each other is a line
 _GAP = 0.16  # how far the two arrows of a pair stand off the straight line, in inches
 _AT = 0.36  # where on an arrow its label stands: nearer to who sent
 
@@ -31,7 +32,8 @@ _AT = 0.36  # where on an arrow its label stands: nearer to who sent
 def draw_flows(paper: JoinPaper, colours: Colours = DAY) -> bytes:
     """The picture of a report, as PNG: boxes for parties, arrows for what they sent each other."""
     places = places_of(len(paper.parties), paper.plan.helper is not None)
-    low, high = places.min(axis=0) - (0.95, 0.45), places.max(axis=0) + (0.95, 0.45)
+    room = np.array([0.95, 0.45])
+    low, high = places.min(axis=0) - room, places.max(axis=0) + room
     figure = make_figure(_WIDE, _WIDE * float(high[1] - low[1]) / float(high[0] - low[0]) + 0.1, colours)
     axes = figure.add_subplot(1, 1, 1)
     axes.set_xlim(low[0], high[0])
@@ -75,29 +77,31 @@ def _arrow(
     long = float(np.hypot(*way))
     side = np.array([way[1], -way[0]]) / long
     ours = flow.counted is not None
-    if not ours and len(paper.parties) > _LABELLED:
-        style: Any = {"color": colours.line, "linewidth": 1.0, "zorder": 1}
-        axes.plot([begin[0], end[0]], [begin[1], end[1]], **style)
+    if not ours and len(paper.parties) > _MANY:
+        axes.plot([begin[0], end[0]], [begin[1], end[1]], color=colours.line, linewidth=1.0, zorder=1)
         return
     control = (begin + end) / 2 + 2 * _GAP * side
     first, last = _edge(begin, control), _edge(end, control)
     strength = max(0.12, 1 + math.log10(flow.size / most) / 4)
-    axes.add_patch(
-        FancyArrowPatch(
-            tuple(first),
-            tuple(last),
-            arrowstyle=f"-|>,head_length={2.0 + 1.2 * strength:.2f},head_width={1.0 + 0.7 * strength:.2f}",
-            mutation_scale=2.4,
-            connectionstyle=f"arc3,rad={2 * _GAP / long:.3f}",
-            color=colours.accent if ours else colours.faint,
-            linewidth=0.7 + 3.2 * strength if ours else 0.8,
-            alpha=0.35 + 0.6 * strength if ours else 0.8,
-            linestyle="solid" if ours else (0, (3, 2)),
-            zorder=3 if ours else 2,
-        )
-    )
-    place = first + _AT * (last - first) + side * (0.8 * _GAP if abs(way[1]) < 0.1 else 0.5 * _GAP)
-    _label(axes, place, size_of(flow.size), ours, colours)
+    style: Any = {
+        "mutation_scale": 2.4,
+        "connectionstyle": f"arc3,rad={2 * _GAP / long:.3f}",
+        "color": _mixed(colours, 0.35 + 0.6 * strength) if ours else colours.faint,
+        "zorder": 3 if ours else 2,
+    }
+    head = f"-|>,head_length={2.0 + 1.2 * strength:.2f},head_width={1.0 + 0.7 * strength:.2f}"
+    ends = tuple(first), tuple(last)
+    if ours:
+        axes.add_patch(FancyArrowPatch(*ends, arrowstyle=head, linewidth=0.7 + 3.2 * strength, **style))
+    else:  # the outline of a head would be dashed, too
+        dashed = (0, (3, 2))
+        axes.add_patch(FancyArrowPatch(*ends, arrowstyle="-", linewidth=0.8, linestyle=dashed, **style))
+        axes.add_patch(FancyArrowPatch(*ends, arrowstyle=head, linewidth=0, **style))
+    few = len(paper.parties) <= _FEW
+    if ours or few:
+        room = 0.09 * abs(float(side[1])) + 0.30 * abs(float(side[0])) if few else 0.0
+        place = first + _AT * (last - first) + side * (0.9 * _GAP + room)
+        _label(axes, place, size_of(flow.size), ours, colours)
 
 
 def _label(axes: Axes, place: NDArray[np.float64], words: str, ours: bool, colours: Colours) -> None:
@@ -106,6 +110,14 @@ def _label(axes: Axes, place: NDArray[np.float64], words: str, ours: bool, colou
     text = axes.text(float(place[0]), float(place[1]), words, ha="center", va="center", fontsize=8, zorder=7)
     text.set(color=colours.ink if ours else colours.faint)
     text.set_path_effects([withStroke(linewidth=3, foreground=colours.paper)])
+
+
+def _mixed(colours: Colours, strength: float) -> str:
+    """The accent on paper, so strong that nothing shows through."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    mixed = strength * np.array(to_rgb(colours.accent)) + (1 - strength) * np.array(to_rgb(colours.paper))
+    return to_hex((float(mixed[0]), float(mixed[1]), float(mixed[2])))
 
 
 def _edge(centre: NDArray[np.float64], towards: NDArray[np.float64]) -> NDArray[np.float64]:

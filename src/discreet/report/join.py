@@ -54,7 +54,8 @@ class Node:
 class JoinPaper(Paper):
     """Everything that one party's report of a joint run may show.
 
-    ``network`` is None for a party that receives nothing; ``nodes`` are the families that were counted.
+    ``network`` is None for a party that receives nothing; ``nodes`` are the families that were counted,
+    and ``shared`` the bytes announced for all of those that cross holders together.
     """
 
     plan: JoinPlan
@@ -63,6 +64,7 @@ class JoinPaper(Paper):
     network: Network | None
     flows: tuple[Flow, ...]
     nodes: tuple[Node, ...]
+    shared: int
 
     @property
     def role(self) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from discreet.report.hmm import HMMPaper
 from discreet.report.hmm_page import face_hmm
+from discreet.report.join import JoinPaper
+from discreet.report.join_page import face_join
 from discreet.report.mixture import MixturePaper
 from discreet.report.mixture_page import face_mixture
 from discreet.report.network import NetworkPaper
@@ -69,6 +71,8 @@ def write_page(paper: Paper) -> str:
 def _face(paper: Paper) -> Face:
     if isinstance(paper, MixturePaper):
         return face_mixture(paper)
+    if isinstance(paper, JoinPaper):
+        return face_join(paper)
     if isinstance(paper, NetworkPaper):
         return face_network(paper)
     if isinstance(paper, WordsPaper):
@@ -79,7 +83,8 @@ def _face(paper: Paper) -> Face:
 
 def _header(paper: Paper, face: Face) -> str:
     guarantee = paper.guarantee
-    kind = "A private model" if guarantee.private else "A model that is not private"
+    thing = "joint run" if isinstance(paper, JoinPaper) else "model"
+    kind = f"A private {thing}" if guarantee.private else f"A {thing} that is not private"
     unit = f"per {guarantee.unit}" + (f", column {guarantee.person}" if guarantee.person else "")
     chips = [
         f"ε = {'∞' if guarantee.epsilon == float('inf') else format(guarantee.epsilon, 'g')}",

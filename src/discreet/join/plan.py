@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from discreet.errors import DomainError, ParameterError
+from discreet.errors import DiscreetError, DomainError, ParameterError
 from discreet.join.sections import Kind, Party, Release, Route, Rows, Section, Shape, Time
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class JoinPlan(Section):
             settings = tomllib.loads(file.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise ParameterError(f"the plan {file.name} is not TOML: {error}") from None
+        except RecursionError:
+            raise ParameterError(f"the plan {file.name} is nested too deeply") from None
         except (OSError, UnicodeDecodeError):
             raise ParameterError(f"the plan {file.name} cannot be read", remedy="Check the path.") from None
         return JoinPlan.of(settings, folder=file.parent)
@@ -100,6 +102,7 @@ class JoinPlan(Section):
     def _check(self) -> Self:
         _check_parties(self)
         _check_columns(self, self.network.nodes)
+        self.network.check_size()
         _check_route(self)
         _check_release(self)
         return self
@@ -237,7 +240,8 @@ def _check_columns(plan: JoinPlan, nodes: tuple[str, ...]) -> None:
             raise DomainError(f"{name!r} holds a column that the structure does not have", got=column)
         if len(owners) > 1:
             raise DomainError(f"the column {column!r} is held twice", got=owners, wanted="one holder")
-    missing = [node for node in nodes if node not in {column for column, _ in held}]
+    found = {column for column, _ in held}
+    missing = [node for node in nodes if node not in found]
     if missing:
         raise DomainError("nobody holds some columns of the structure", got=missing, wanted="one holder each")
 
@@ -281,7 +285,7 @@ def _refusal(error: ValidationError) -> Exception:
     """What pydantic found first, in our words."""
     found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
     cause = found.get("ctx", {}).get("error")
-    if isinstance(cause, ParameterError | DomainError):
+    if isinstance(cause, DiscreetError):
         return cause
     place = ".".join(str(part) for part in found["loc"]) or "the plan"
     if found["type"] == "extra_forbidden":

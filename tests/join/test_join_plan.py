@@ -176,6 +176,7 @@ WRONG = {
     "no time": (("time",), {"silence": 0}, "time.silence"),
     "endless time": (("time",), {"whole": float("inf")}, "time.whole"),
     "noise without a prior": (("release", "prior"), 0, "prior is out of range"),
+    "an epsilon too long for a float": (("release", "epsilon"), 10**400, "epsilon is out of range"),
     "an infinite prior": (("release", "prior"), float("inf"), "prior is out of range"),
 }
 

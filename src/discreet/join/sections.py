@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -15,10 +16,14 @@ __all__ = ["Kind", "Party", "Release", "Route", "Rows", "Section", "Shape", "Tim
 Kind = Literal["helper", "transfer", "lattice", "three"]
 Whole = Annotated[int, Strict()]
 
+_TOO_LONG = 2**1000
+
 
 def _number(value: Any) -> Any:
     """A number as written; TOML has integers where people mean floats."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    return float(value) if abs(value) < _TOO_LONG else math.inf
 
 
 Number = Annotated[float, BeforeValidator(_number), Strict()]

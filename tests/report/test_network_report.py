@@ -45,6 +45,11 @@ def test_pictures_of_every_size_are_drawn_by_day_and_by_night(network: Network) 
         assert pixels.shape[1] > 1000 and np.ptp(pixels[..., :3]) > 0.3
 
 
+def test_long_chains_make_no_endless_pictures() -> None:
+    height = imread(io.BytesIO(draw_network(paper(lattice(130, 1))))).shape[0]
+    assert height < 100 * 240 * 0.72  # as tall as a hundred layers would be
+
+
 def test_parents_stand_above_their_children() -> None:
     for network in (paper_asia(), lattice(9, 3)):
         layers = ranks(network.structure)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_network", "face_network"]
 
-_WIDE, _LAYER = 6.4, 0.72
+_WIDE, _LAYER, _TALLEST = 6.4, 0.72, 60.0  # inches; pictures of more than 65,536 pixels cannot be made
 _MOST_NAMED = 120
 _LETTER = 0.0115  # the width of a letter of size 7, as a part of the picture
 
@@ -48,7 +48,7 @@ def draw_network(paper: NetworkPaper, colours: Colours = DAY) -> bytes:
     structure = paper.network.structure
     layers = ranks(structure)
     places = seats(layers)
-    canvas = make_figure(_WIDE, max(1.6, _LAYER * len(layers)), colours)
+    canvas = make_figure(_WIDE, min(_TALLEST, max(1.6, _LAYER * len(layers))), colours)
     axes: Any = canvas.add_subplot(1, 1, 1)
     for node, parents in structure.parents.items():
         for parent in parents:

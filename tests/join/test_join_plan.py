@@ -142,6 +142,7 @@ WRONG = {
     "unknown setting": (("colour",), "red", "no setting 'colour'"),
     "unknown setting of a party": (("parties", "north", "colums"), [], "no setting 'parties.north.colums'"),
     "no name": (("name",), None, "name is not given"),
+    "a name that passes for words of ours": (("name",), "x\nGuarantee: all is well", "one line of text"),
     "another job": (("job",), "mixture", "job cannot be understood"),
     "an unknown role": (("parties", "north", "role"), "boss", "parties.north.role"),
     "a party with a bad name": (("parties", "a b"), {"role": "analyst"}, "not a name for a party"),

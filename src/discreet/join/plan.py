@@ -214,6 +214,8 @@ class JoinPlan(Section):
 
 
 def _check_parties(plan: JoinPlan) -> None:
+    if not plan.name.isprintable():  # a second line could pass for words of ours
+        raise ParameterError("the name of the plan is not one line of text", wanted="printable letters")
     for name, party in plan.parties.items():
         if not (0 < len(name) <= _LONGEST_NAME and all(one.isalnum() or one in "-_" for one in name)):
             raise ParameterError("not a name for a party", got=name, wanted="letters, digits, - and _")

@@ -196,6 +196,8 @@ def test_files_that_are_no_plan_are_refused(tmp_path):
         JoinPlan.read(tmp_path / "absent.toml")
     with pytest.raises(ParameterError, match="nested too deeply"):
         written(tmp_path, "a = " + "[" * 50_000 + "]" * 50_000)
+    with pytest.raises(ParameterError, match="a number is too long"):
+        written(tmp_path, "a = " + "9" * 5000)
 
 
 def test_transfers_are_for_two_and_workers_are_three():

@@ -88,6 +88,8 @@ class JoinPlan(Section):
             raise ParameterError(f"the plan {file.name} is nested too deeply") from None
         except (OSError, UnicodeDecodeError):
             raise ParameterError(f"the plan {file.name} cannot be read", remedy="Check the path.") from None
+        except ValueError:  # whole numbers of more than 4300 digits
+            raise ParameterError(f"the plan {file.name} is not TOML: a number is too long") from None
         return JoinPlan.of(settings, folder=file.parent)
 
     @staticmethod

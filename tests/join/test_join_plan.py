@@ -243,3 +243,35 @@ def test_tables_that_are_too_large_are_refused_before_memory_is_taken():
     with pytest.raises(TooLargeError, match="8,000,000 cells"):
         Layout(JoinPlan.of(given))
     assert Structure.of_edges([], states).cells() == 600
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "got", "wanted"),
+    [
+        ("epsilon = 1\n", 'epsilon = "1"\n', '"1"', "a number: the privacy budget"),
+        ("epsilon = 1\n", "epsilon = 1e6\n", 1e6, "at most 100"),
+        ("count = 100", "count = 1e2", 100.0, "a whole number: rows already aligned: how many"),
+        ("count = 100", "count = -1", -1, "at least 1: rows already aligned: how many"),
+        ("count = 100", "count = 9999999999", 9999999999, "at most 2,147,483,647: rows"),
+        ("count = 100", "", "neither count nor id", "one of them"),
+        ("count = 100", 'count = 100\nid = "p"', "count and id", "one of them"),
+        ("epsilon = 1\n", "epsilon = 1\nprior = inf\n", float("inf"), "a finite number"),
+        ("[rows]", "[time]\nwhole = inf\n[rows]", float("inf"), "a finite number"),
+        ('["south", "north"]\nepsilon', '"south"\nepsilon', '"south"', "a list"),
+        ("north.example:7301", "north.example", "north.example", "host:port"),
+        ('columns = ["B"]', 'columns = ["b"]', "b", "one of A, B, D"),
+        ('name = "asia"', 'name = ""', '""', "letters, at least 1"),
+    ],
+)
+def test_a_refusal_says_what_was_written_and_what_was_wanted(tmp_path, old, new, got, wanted):
+    assert old in TOML
+    with pytest.raises((ParameterError, DomainError)) as caught:
+        written(tmp_path, TOML.replace(old, new, 1))
+    assert caught.value.got == got
+    assert wanted in caught.value.wanted
+
+
+def test_a_plan_that_is_not_there_is_named_as_it_was_written(tmp_path):
+    with pytest.raises(ParameterError) as caught:
+        JoinPlan.read(tmp_path)
+    assert caught.value.got == str(tmp_path)

@@ -275,3 +275,14 @@ def test_a_plan_that_is_not_there_is_named_as_it_was_written(tmp_path):
     with pytest.raises(ParameterError) as caught:
         JoinPlan.read(tmp_path)
     assert caught.value.got == str(tmp_path)
+
+
+def test_who_learns_what_says_each_fact_once_and_nothing_else():
+    plan = JoinPlan.of(settings("helper", noisy=True, to=("north", "office")))
+    again = {name: {"nothing else"} for name in plan.parties}
+    for who, facts in plan.told:
+        for name in who:
+            again[name] |= set(facts)
+    assert again == {name: set(learned.split("; ")) for name, learned in plan.learns.items()}
+    told = [fact for _, facts in plan.told for fact in facts]
+    assert len(told) == len(set(told))

@@ -100,7 +100,8 @@ def check(
         terminal.print_json(found.to_dict())
         return
     terminal.heading(f"{found.plan.name}: {len(found.plan.network.nodes)} nodes, route {found.plan.kind}")
-    _who(found.plan, found.learns)
+    _parties(found.plan)
+    _who(found.plan)
     terminal.promise(found.guarantee.words(), found.guarantee.private)
     if found.plan.payers:
         price = f"epsilon {found.guarantee.epsilon:g} and delta {found.guarantee.delta:g}"
@@ -110,15 +111,18 @@ def check(
     _traffic(found)
 
 
-def _who(plan: Any, learns: Any) -> None:
-    terminal.heading("Who learns what")
+def _parties(plan: Any) -> None:
+    terminal.heading("Who takes part")
     terminal.table(
-        [("party", "left"), ("role", "left"), ("columns", "left"), ("learns", "left")],
-        [
-            (name, party.role, ", ".join(party.columns) or "-", learns[name])
-            for name, party in sorted(plan.parties.items())
-        ],
+        [("party", "left"), ("role", "left"), ("columns", "left")],
+        [(name, party.role, ", ".join(party.columns) or "-") for name, party in sorted(plan.parties.items())],
     )
+
+
+def _who(plan: Any) -> None:
+    terminal.heading("Who learns what")
+    lines = [(", ".join(who), fact) for who, facts in plan.told for fact in facts]
+    terminal.table([("who", "left"), ("learns", "left")], [*lines, ("nobody", "anything else")])
 
 
 def _traffic(found: Any) -> None:
@@ -136,8 +140,8 @@ def _traffic(found: Any) -> None:
             [(node, size_of(one["bytes"]), size_of(one["paper"])) for node, one in found.nodes.items()],
         )
     terminal.line(
-        f"{size_of(found.bytes)} in all, {found.rounds} rounds; about {_time(found.seconds)} on one machine, "
-        f"and {size_of(found.memory)} of memory for each party.",
+        f"{size_of(found.bytes)} in all, {found.rounds} rounds; about {_time(found.seconds)} on one machine "
+        f"that is not busy, and {size_of(found.memory)} of memory for each party.",
         "bold",
     )
     if found.assumed:
@@ -228,7 +232,7 @@ def _report(kept: Any) -> None:
     papers = kept.papers
     first = next((paper for paper in papers.values() if paper.receives), next(iter(papers.values())))
     terminal.heading(f"{first.plan.name}: done, with {first.rows:,} rows")
-    _who(first.plan, first.plan.learns)
+    _who(first.plan)
     terminal.promise(first.guarantee.words(), first.guarantee.private)
     terminal.line(first.sentence)
     for paper in papers.values():
@@ -256,7 +260,8 @@ def joint(paper: Any) -> None:
         f"A joint network: {paper.plan.name}, {len(paper.plan.network.nodes)} nodes, {paper.rows:,} rows; "
         f"the folder of {paper.name}, the {paper.role}"
     )
-    _who(paper.plan, paper.plan.learns)
+    _parties(paper.plan)
+    _who(paper.plan)
     if paper.network is None:
         terminal.line(f"{paper.name} did not get the network.")
         return

@@ -202,6 +202,13 @@ class JoinPlan(Section):
 
         return learns(self)
 
+    @property
+    def told(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Who learns what, each fact once: pairs of parties and of what all of these learn."""
+        from discreet.join.promise import told
+
+        return told(self)
+
     def session_plan(self) -> Plan:
         """What the session compares before any private byte is sent."""
         from discreet.session.plan import Plan

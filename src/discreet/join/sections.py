@@ -105,7 +105,12 @@ class Release(Section):
     exact: bool = Field(False, description="true opens the exact counts")
     epsilon: Number | None = Field(None, description="the privacy budget")
     delta: Number | None = Field(None, description="well below one over the number of people")
-    prior: Number = Field(1.0, ge=0, allow_inf_nan=False, description="what is added to every cell before probabilities are taken")
+    prior: Number = Field(
+        1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="what is added to every cell before probabilities are taken",
+    )
     pays: tuple[str, ...] = Field((), description="the holders whose ledgers are charged")
 
     @model_validator(mode="after")

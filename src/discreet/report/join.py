@@ -72,11 +72,6 @@ class JoinPaper(Paper):
         return self.plan.parties[self.name].role
 
     @property
-    def run(self) -> Mapping[str, Any]:
-        """What the session wrote down."""
-        return self.receipt["run"]
-
-    @property
     def receives(self) -> bool:
         """Whether this party gets the result."""
         return self.name in self.plan.receivers

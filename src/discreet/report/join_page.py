@@ -59,16 +59,21 @@ def _explained(paper: JoinPaper) -> str:
 
 def _learned(paper: JoinPaper) -> str:
     rows = [
-        f'<td class="name"><strong>{escape(name)}</strong><br>{paper.plan.parties[name].role}</td>'
-        f'<td class="words">{escape(_sentence(paper.plan.learns[name]))}</td>'
-        for name in paper.parties
+        f'<td class="name">{"<br>".join(_named(paper, name) for name in who)}</td>'
+        f'<td class="words">{"<br>".join(escape(_sentence(fact)) for fact in facts)}</td>'
+        for who, facts in paper.plan.told
     ]
-    head = ['<th class="name">party</th>', '<th class="name">learned</th>']
+    rows.append('<td class="name">nobody</td><td class="words">Anything else.</td>')
+    head = ['<th class="name">who</th>', '<th class="name">learned</th>']
     return (
         f"<h2>Who learned what</h2>\n{table(head, rows)}\n"
-        '<p class="note">This is the plan that all parties compared, word for word, before anything private '
-        "moved. It holds if they followed the protocol.</p>"
+        '<p class="note">These are words of the plan, which all parties compared before anything private '
+        "moved. They hold if all followed the protocol.</p>"
     )
+
+
+def _named(paper: JoinPaper, name: str) -> str:
+    return f"<strong>{escape(name)}</strong>, {paper.plan.parties[name].role}"
 
 
 def _sent(paper: JoinPaper) -> str:
@@ -83,8 +88,8 @@ def _sent(paper: JoinPaper) -> str:
     return (
         f"<h2>What was sent</h2>\n{long_table(table(head, rows), len(rows))}\n"
         f'<p class="note">{escape(paper.name)} counted its own messages, with their frames: '
-        f"{total['messages']} in {total['rounds']} rounds, {float(paper.receipt['seconds']):.1f} seconds "
-        "from the first to the last. What others sent each other is known from the plan alone.</p>"
+        f"{total['messages']}, {float(paper.receipt['seconds']):.1f} seconds from the first to the last. "
+        "What others sent each other is known from the plan alone.</p>"
     )
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import DataError, ProtocolError
+from discreet.errors import DataError, PartyError, ProtocolError
 from discreet.join.layout import Layout
 from discreet.join.opening import Opening
 from discreet.join.pulse import busy, wait
@@ -175,7 +175,9 @@ def _aligned(own: _Holder, sizes: Mapping[str, int], bits: Bits) -> Steps[Codes]
         steps = busy(steps, own.layout.onlookers)
     rows = yield from steps
     if not rows.size:
-        raise DataError("no id is held by all holders", remedy="Compare how ids are written.")
+        raise PartyError(
+            "no id is held by all holders", remedy="Compare how ids are written; all must write them alike."
+        )
     return {column: codes[rows] for column, codes in own.codes.items()}
 
 

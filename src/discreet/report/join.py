@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.report.paper import Paper
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.join import JoinPlan
     from discreet.models.network import Network
 

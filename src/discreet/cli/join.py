@@ -16,6 +16,9 @@ __all__ = ["check", "commands", "group", "joint", "new", "rehearse", "run"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
+_MOST_STATES = 5
+_MOST_COLUMNS = 12
+_MOST_NODES = 12
 _Plan = Annotated[str, typer.Argument(help="The plan, a TOML file that every party has.")]
 _Json = Annotated[bool, typer.Option("--json", help="For machines.")]
 
@@ -115,8 +118,14 @@ def _parties(plan: Any) -> None:
     terminal.heading("Who takes part")
     terminal.table(
         [("party", "left"), ("role", "left"), ("columns", "left")],
-        [(name, party.role, ", ".join(party.columns) or "-") for name, party in sorted(plan.parties.items())],
+        [(name, party.role, _some(party.columns)) for name, party in sorted(plan.parties.items())],
     )
+
+
+def _some(columns: Sequence[str]) -> str:
+    """The columns of a party, or the first of many."""
+    rest = len(columns) - _MOST_COLUMNS
+    return (", ".join(columns[:_MOST_COLUMNS]) or "-") + (f" and {rest} more" if rest > 0 else "")
 
 
 def _who(plan: Any) -> None:
@@ -134,11 +143,7 @@ def _traffic(found: Any) -> None:
         [("from", "left"), ("to", "left"), ("at most" if found.plan.rows.id else "bytes", "right")],
         [(sender, receiver, size_of(size)) for (sender, receiver), size in found.pairs.items()],
     )
-    if found.nodes:
-        terminal.table(
-            [("node", "left"), ("alone", "right"), ("the paper's formula", "right")],
-            [(node, size_of(one["bytes"]), size_of(one["paper"])) for node, one in found.nodes.items()],
-        )
+    _costly(found.nodes)
     terminal.line(
         f"{size_of(found.bytes)} in all, {found.rounds} rounds; about {_time(found.seconds)} on one machine "
         f"that is not busy, and {size_of(found.memory)} of memory for each party.",
@@ -146,6 +151,20 @@ def _traffic(found: Any) -> None:
     )
     if found.assumed:
         terminal.line("Say --rows for as many ids as your holders have.", "dim")
+
+
+def _costly(nodes: Any) -> None:
+    """What each family that crosses holders takes; of many, those that take most."""
+    from discreet.jobs import size_of
+
+    rest = len(nodes) - _MOST_NODES
+    shown = list(nodes) if rest <= 0 else sorted(nodes, key=lambda node: -nodes[node]["bytes"])[:_MOST_NODES]
+    if not shown:
+        return
+    lines = [(node, size_of(nodes[node]["bytes"]), size_of(nodes[node]["paper"])) for node in shown]
+    if rest > 0:
+        lines.append((f"{rest} more nodes", "less each", ""))
+    terminal.table([("node", "left"), ("alone", "right"), ("the paper's formula", "right")], lines)
 
 
 def _time(seconds: float) -> str:
@@ -270,9 +289,13 @@ def joint(paper: Any) -> None:
 
 
 def _margins(network: Any) -> Sequence[tuple[str, str]]:
+    """The states of every node; of many, the likeliest."""
     rows: list[tuple[str, str]] = []
     for node, states in network.structure.states.items():
-        chances = network.query([node])
-        told = [f"{state} {chance:.1%}" for state, chance in zip(states, chances, strict=True)]
-        rows.append((node, ", ".join(told[:6]) + (f" and {len(told) - 6} more" if len(told) > 6 else "")))
+        told = list(zip(states, network.query([node]), strict=True))
+        rest = len(told) - _MOST_STATES
+        if rest > 0:
+            told = sorted(told, key=lambda one: -one[1])[:_MOST_STATES]
+        words = ", ".join(f"{state} {chance:.1%}" for state, chance in told)
+        rows.append((node, words + (f" and {rest} more" if rest > 0 else "")))
     return rows

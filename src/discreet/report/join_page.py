@@ -82,6 +82,7 @@ def _sent(paper: JoinPaper) -> str:
         f"<td>{size_of(flow.announced)}</td>"
         f"<td>{'' if flow.counted is None else size_of(flow.counted)}</td>"
         for flow in paper.flows
+        if flow.announced or flow.counted
     ]
     head = ['<th class="name">from and to</th>', "<th>announced</th>", "<th>counted</th>"]
     total = paper.receipt["total"]
@@ -147,7 +148,8 @@ def _network(paper: JoinPaper) -> str:
         told = f"<p>{escape(paper.name)} did not get the probabilities.</p>"
         return f"<h2>The network</h2>\n{picture}\n{told}"
     tables = "\n".join(_table(paper, node) for node in paper.plan.network.nodes)
-    return f"<h2>The network</h2>\n{picture}\n<h2>Probabilities</h2>\n{tables}"
+    drawn = f"<h2>The network</h2>\n{picture}\n" if picture else ""
+    return f"{drawn}<h2>Probabilities</h2>\n{tables}"
 
 
 def _table(paper: JoinPaper, node: str) -> str:

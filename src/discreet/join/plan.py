@@ -59,7 +59,8 @@ PROTOCOL = "join network"
 VERSION = 1
 
 _LONGEST_NAME = 64
-_MOST_EPSILON = 100.0
+_MOST_EPSILON = 20.0  # beyond, joint noise adds (1 + e^epsilon) 2^-64 to delta: more than people ask for
+_LEAST_PRIOR, _MOST_PRIOR = 1e-3, 1e6  # as for a single holder's fit
 _MOST_SHOWN = 12
 
 
@@ -303,6 +304,14 @@ def _check_release(plan: JoinPlan) -> None:
     for name, value in (("epsilon", release.epsilon), ("delta", release.delta)):
         if value is not None and not (0 < value < (math.inf if name == "epsilon" else 1)):
             raise ParameterError(f"{name} is out of range", got=value, wanted="epsilon > 0, 0 < delta < 1")
+    least = 0.0 if release.exact else _LEAST_PRIOR
+    if not least <= release.prior <= _MOST_PRIOR:  # or it would fail after everything has been paid
+        raise ParameterError(
+            "the prior is out of range",
+            got=release.prior,
+            wanted=f"{least:g} to {_MOST_PRIOR:g} rows",
+            remedy="Usually 1; 0 (maximum likelihood) is for exact counts.",
+        )
     if release.epsilon is not None and release.epsilon > _MOST_EPSILON:
         raise ParameterError(
             "an epsilon as large as this protects nobody",

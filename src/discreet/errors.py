@@ -33,7 +33,7 @@ from private rows.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +145,17 @@ class BundleError(DiscreetError):
 
 class PartyError(DiscreetError):
     """A run between parties ended early; no partial result was opened."""
+
+    def about(self, party: str) -> Self:
+        """The same error, saying which of several parties it is about: names of parties are public."""
+        told = self.what.replace("the other party", repr(party), 1)
+        what = told if told != self.what else f"{told}, from {party!r}"
+        return type(self)(what, got=self.got, wanted=self.wanted, remedy=self.remedy)
+
+    def noting(self, words: str) -> Self:
+        """The same error with one more sentence at its end."""
+        remedy = f"{self.remedy} {words}".strip()
+        return type(self)(self.what, got=self.got, wanted=self.wanted, remedy=remedy)
 
 
 class IdentityError(PartyError):

@@ -1,5 +1,6 @@
 """`discreet join`: help with examples, a plan to start from, a look, a rehearsal, and a real run of three."""
 
+import itertools
 import json
 import os
 import socket
@@ -58,6 +59,26 @@ def test_a_look_says_who_learns_what_and_what_it_costs(demo):
     assert plain["rows"] == 165
     assert set(plain["learns"]) == {"dealer", "north", "south"}
     assert plain["bytes"] == sum(size for *_, size in plain["pairs"])
+
+
+def test_a_look_at_a_large_network_stays_short(tmp_path):
+    nodes = [f"column_{at}" for at in range(60)]
+    states = "\n".join(f'{node} = ["yes", "no"]' for node in nodes)
+    edges = [list(pair) for pair in itertools.pairwise(nodes)]
+    parties = "".join(
+        f'[parties.{name}]\nrole = "holder"\ncolumns = {json.dumps(nodes[at::2])}\n'
+        for at, name in enumerate(("north", "south"))
+    )
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        f'job = "network"\nname = "large"\n{parties}[rows]\ncount = 9\n[release]\nto = ["north"]\n'
+        f"exact = true\n[structure]\nedges = {json.dumps(edges)}\n[structure.states]\n{states}\n"
+    )
+    shown = call("join", "check", plan)
+    assert shown.exit_code == 0
+    assert "and 18 more" in flat(shown)
+    assert "47 more nodes less each" in flat(shown)
+    assert len(shown.stdout.splitlines()) < 80
 
 
 def test_a_rehearsal_ends_with_folders_that_can_be_shown(demo, tmp_path):

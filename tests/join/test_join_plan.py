@@ -178,7 +178,7 @@ WRONG = {
     "endless time": (("time",), {"whole": float("inf")}, "time.whole"),
     "noise without a prior": (("release", "prior"), 0, "prior is out of range"),
     "an epsilon too long for a float": (("release", "epsilon"), 10**400, "epsilon is out of range"),
-    "an infinite prior": (("release", "prior"), float("inf"), "prior is out of range"),
+    "an infinite prior": (("release", "prior"), float("inf"), "release.prior cannot be understood"),
 }
 
 
@@ -283,3 +283,47 @@ def test_a_promise_for_first_rows_says_that_a_row_is_an_id():
     assert not any("the first" in fact for fact in guarantee(JoinPlan.of(given)).declared)
     given["rows"]["duplicates"] = "first"
     assert any("the first" in fact for fact in guarantee(JoinPlan.of(given)).declared)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "got", "wanted"),
+    [
+        ("epsilon = 1\n", 'epsilon = "1"\n', '"1"', "a number: the privacy budget"),
+        ("count = 100", "count = 1e2", 100.0, "a whole number: rows already aligned: how many"),
+        ("count = 100", "count = -1", -1, "at least 1: rows already aligned: how many"),
+        ("count = 100", "count = 9999999999", 9999999999, "at most 2,147,483,647: rows"),
+        ("count = 100", "", "neither count nor id", "one of them"),
+        ("count = 100", 'count = 100\nid = "p"', "count and id", "one of them"),
+        ("epsilon = 1\n", "epsilon = 1\nprior = inf\n", float("inf"), "a finite number"),
+        ("epsilon = 1\n", "epsilon = 1\nprior = 0\n", 0.0, "0.001 to 1e+06 rows"),
+        ("epsilon = 1\n", "epsilon = 1\nprior = 1e300\n", 1e300, "0.001 to 1e+06 rows"),
+        ("[rows]", "[time]\nwhole = inf\n[rows]", float("inf"), "a finite number"),
+        ('["south", "north"]\nepsilon', '"south"\nepsilon', '"south"', "a list"),
+        ("north.example:7301", "north.example", "north.example", "host:port"),
+        ('columns = ["B"]', 'columns = ["b"]', "b", "one of A, B, D"),
+        ('name = "asia"', 'name = ""', '""', "letters, at least 1"),
+    ],
+)
+def test_a_refusal_says_what_was_written_and_what_was_wanted(tmp_path, old, new, got, wanted):
+    assert old in TOML
+    with pytest.raises((ParameterError, DomainError)) as caught:
+        written(tmp_path, TOML.replace(old, new, 1))
+    assert caught.value.got == got
+    assert wanted in caught.value.wanted
+
+
+def test_a_plan_that_is_not_there_is_named_as_it_was_written(tmp_path):
+    with pytest.raises(ParameterError) as caught:
+        JoinPlan.read(tmp_path)
+    assert caught.value.got == str(tmp_path)
+
+
+def test_who_learns_what_says_each_fact_once_and_nothing_else():
+    plan = JoinPlan.of(settings("helper", noisy=True, to=("north", "office")))
+    again = {name: {"nothing else"} for name in plan.parties}
+    for who, facts in plan.told:
+        for name in who:
+            again[name] |= set(facts)
+    assert again == {name: set(learned.split("; ")) for name, learned in plan.learns.items()}
+    told = [fact for _, facts in plan.told for fact in facts]
+    assert len(told) == len(set(told))

@@ -135,6 +135,24 @@ def test_tables_that_do_not_fit_the_plan_are_refused_before_anybody_is_called():
         rehearse(plan, {"north": data["north"]})
 
 
+def test_a_refusal_says_whose_table_it_is_and_what_a_joint_run_can_do():
+    plan = JoinPlan.of(settings("helper"))
+    data = {name: table(plan, name, people(1)) for name in plan.holders}
+    gaps = {**data["west"], "E": np.array([None, *data["west"]["E"][1:]], dtype=object)}
+    with pytest.raises(DataError, match="in the table of 'west', column 'E' has a missing value") as caught:
+        rehearse(plan, {**data, "west": gaps})
+    assert "missing='drop'" not in caught.value.remedy  # there is no such setting in a plan
+    assert "Declare a state" in caught.value.remedy
+
+
+def test_what_is_printed_of_a_result_holds_no_counts():
+    plan = JoinPlan.of(settings("helper", to=("north",)))
+    joined = rehearse(plan, {name: table(plan, name, people(1)) for name in plan.holders})
+    assert repr(joined).startswith("Joined('small', Network(")
+    assert "array" not in repr(joined)
+    assert len(repr(joined)) < 200
+
+
 def test_a_role_refuses_other_rows_before_it_sends_anything():
     plan = JoinPlan.of(settings("helper"))
     given = private(plan, people(1, ROWS + 1))

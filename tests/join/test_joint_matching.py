@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from joint_cases import STATES, people, private, roles, settings
 
-from discreet.errors import DataError
+from discreet.errors import DataError, PartyError
 from discreet.join import JoinPlan, rehearse
 from discreet.join.holding import read_holding
 from discreet.models.tally import tally
@@ -73,5 +73,5 @@ def test_a_run_in_which_nobody_is_shared_ends_for_all():
     for name in plan.holders:
         given[name]["ids"] = [f"{name} {row}".encode() for row in range(24)]
     steps = {name: role(given[name], plan.agreed(), seeded(1)) for name, role in roles(plan).items()}
-    with pytest.raises(DataError, match="no id is held by all"):
+    with pytest.raises(PartyError, match="no id is held by all"):
         run_parties(steps)

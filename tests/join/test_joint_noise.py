@@ -142,7 +142,7 @@ def test_what_it_is_worth_then_counts_the_distance_of_drawn_noise(epsilon):
     assert exact + Layout(plan).draw(1).delta(known) <= guarantee(plan).delta or np.isinf(known)
 
 
-@pytest.mark.parametrize("epsilon", [40.0, 60.0, 5000.0])
+@pytest.mark.parametrize("epsilon", [40.0, 60.0, 5000.0, 1e6, 1e300])
 def test_budgets_that_drawn_noise_cannot_meet_are_refused(epsilon):
     """Its distance counts e**epsilon times: at 40 delta would be 0.005, at 60 more than one."""
     with pytest.raises(ParameterError, match="not near enough"):

@@ -7,7 +7,7 @@ from joint_cases import people, private, roles, settings
 from discreet.accounting.ledger import Ledger
 from discreet.errors import BudgetError, LedgerError, OverspentError, ParameterError, PeerError, ProtocolError
 from discreet.join import JoinPlan, rehearse
-from discreet.join.payment import Payment, Purse, finish
+from discreet.join.payment import Payment, Purse, finish, watched
 from discreet.join.promise import guarantee
 from discreet.protocols import families
 from discreet.protocols.step import Receive, Send, run_parties
@@ -104,6 +104,22 @@ def test_a_ledger_that_refuses_stops_the_run_before_any_other_is_charged(tmp_pat
     with pytest.raises(BudgetError, match="no budget for this data set"):
         Payment(plan, Purse.of((books[0], "another"), plan), seeded=False).quote()
     assert spent(*books) == [0, 0]
+
+
+def test_a_run_that_fails_says_whether_ledgers_were_charged(tmp_path):
+    plan, book = paying("north"), ledger(tmp_path, "north")
+    purses = {"north": Purse.of(book, plan)}
+    with (
+        pytest.raises(PeerError, match=r"gone; got 3. Look there. No ledger was charged."),
+        watched(purses, plan),
+    ):
+        raise PeerError("gone", got=3, remedy="Look there.")
+    with pytest.raises(PeerError, match="charged to the ledger of 'north', and stays charged"):  # noqa: SIM117
+        with watched(purses, plan):
+            Payment(plan, purses["north"], seeded=False).charge()
+            raise PeerError("gone")
+    with pytest.raises(PeerError, match=r"^gone\.$"), watched({}, plan):
+        raise PeerError("gone")
 
 
 def test_other_rows_than_the_plan_says_charge_nothing(tmp_path):

@@ -162,9 +162,11 @@ def test_the_page_says_who_learned_what_and_asks_for_nothing():
         "Receipt",
     ):
         assert words in page
-    assert page.count("<strong>dealer</strong>") == 1
-    for learned in plan.learns.values():
-        assert learned[1:].replace("'", "&#x27;") in page
+    for who, facts in plan.told:
+        for name in who:
+            assert f"<strong>{name}</strong>, {plan.parties[name].role}" in page
+        for fact in facts:
+            assert f"{fact[1:]}.".replace("'", "&#x27;") in page
     assert "default-src 'none'" in page
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
     assert "50 bytes" in page

@@ -151,6 +151,35 @@ def test_an_interruption_is_told_to_the_other():
     play(go())
 
 
+def test_an_error_names_the_party_that_it_is_about():
+    """With three at work nobody has to guess who of the others is gone."""
+    three = Plan("demo", 1, {}, {"a": "nothing", "b": "nothing", "c": "nothing"})
+
+    def leaves():
+        yield Send("first", {"x": np.zeros(1)}, "a")
+        raise RuntimeError
+
+    def waits():
+        yield Receive("first", {"x": Limit.array("<f8", (1,))}, "b")
+        yield Receive("never", {}, "b")
+
+    def waits_for_a():
+        yield Receive("never", {}, "a")
+
+    async def go():
+        wires = {name: {} for name in "abc"}
+        for one, two in ("ab", "ac", "bc"):
+            ends = [Channel(end, silence=30.0) for end in pipe()]
+            wires[one][two], wires[two][one] = ends
+        roles = {"a": waits(), "b": leaves(), "c": waits_for_a()}
+        works = (run(three, name, steps, wires[name]) for name, steps in roles.items())
+        return await asyncio.gather(*works, return_exceptions=True)
+
+    near, _, far = play(go())
+    assert str(near).startswith("'b' gave up")
+    assert str(far).startswith("'a' gave up; got 'somebody went away'")
+
+
 def waits_once():
     yield Receive("never", {})
 

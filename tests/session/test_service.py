@@ -249,7 +249,7 @@ def test_a_client_that_talks_and_does_not_read_is_sent_away(people):
 
     with running(people, silence=1.0, queued=1 << 20) as service:
         asyncio.run(go(service))
-        assert service.outcomes("alice")[-1].startswith("LateError, the other party did not read")
+        assert service.outcomes("alice")[-1].startswith("LateError, 'client' did not read")
         assert asyncio.run(service.ask(people["carl"], [1])) == [1001]
 
 

@@ -258,6 +258,22 @@ def test_a_party_that_comes_alone_ends_in_time(home):
     assert [type(result) for result in results.values()] == [LateError, LateError]
 
 
+def test_who_has_not_come_is_named_and_who_is_here_is_not(home):
+    names = ("one", "three", "two")
+    cards = {name: home.identity(name).card for name in names}
+    places = {"one": Place(HERE, free_port()), "two": Place(HERE, free_port())}
+
+    async def go():
+        coming = (meet(home.identity(name), cards, places, name, wait=1.0) for name in ("one", "three"))
+        return await asyncio.gather(*coming, return_exceptions=True)
+
+    alone, late = asyncio.run(go())
+    assert [type(alone), type(late)] == [LateError, LateError]
+    assert str(alone).startswith("'two' did not connect")
+    assert "three" not in str(alone)
+    assert "two at" in str(late)
+
+
 def test_parties_without_any_place_are_told(home):
     cards = {name: home.identity(name).card for name in ("one", "two")}
     with pytest.raises(ParameterError, match="no place"):

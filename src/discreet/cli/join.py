@@ -17,6 +17,9 @@ __all__ = ["check", "commands", "group", "joint", "new", "rehearse", "run"]
 
 commands = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
+_MOST_STATES = 5
+_MOST_COLUMNS = 12
+_MOST_NODES = 12
 _Plan = Annotated[str, typer.Argument(help="The plan, a TOML file that every party has.")]
 _Json = Annotated[bool, typer.Option("--json", help="For machines.")]
 
@@ -101,7 +104,8 @@ def check(
         terminal.print_json(found.to_dict())
         return
     terminal.heading(f"{found.plan.name}: {len(found.plan.network.nodes)} nodes, route {found.plan.kind}")
-    _who(found.plan, found.learns)
+    _parties(found.plan)
+    _who(found.plan)
     terminal.promise(found.guarantee.words(), found.guarantee.private)
     if found.plan.payers:
         price = f"epsilon {found.guarantee.epsilon:g} and delta {found.guarantee.delta:g}"
@@ -111,15 +115,24 @@ def check(
     _traffic(found)
 
 
-def _who(plan: Any, learns: Any) -> None:
-    terminal.heading("Who learns what")
+def _parties(plan: Any) -> None:
+    terminal.heading("Who takes part")
     terminal.table(
-        [("party", "left"), ("role", "left"), ("columns", "left"), ("learns", "left")],
-        [
-            (name, party.role, ", ".join(party.columns) or "-", learns[name])
-            for name, party in sorted(plan.parties.items())
-        ],
+        [("party", "left"), ("role", "left"), ("columns", "left")],
+        [(name, party.role, _some(party.columns)) for name, party in sorted(plan.parties.items())],
     )
+
+
+def _some(columns: Sequence[str]) -> str:
+    """The columns of a party, or the first of many."""
+    rest = len(columns) - _MOST_COLUMNS
+    return (", ".join(columns[:_MOST_COLUMNS]) or "-") + (f" and {rest} more" if rest > 0 else "")
+
+
+def _who(plan: Any) -> None:
+    terminal.heading("Who learns what")
+    lines = [(", ".join(who), fact) for who, facts in plan.told for fact in facts]
+    terminal.table([("who", "left"), ("learns", "left")], [*lines, ("nobody", "anything else")])
 
 
 def _traffic(found: Any) -> None:
@@ -131,18 +144,28 @@ def _traffic(found: Any) -> None:
         [("from", "left"), ("to", "left"), ("at most" if found.plan.rows.id else "bytes", "right")],
         [(sender, receiver, size_of(size)) for (sender, receiver), size in found.pairs.items()],
     )
-    if found.nodes:
-        terminal.table(
-            [("node", "left"), ("alone", "right"), ("the paper's formula", "right")],
-            [(node, size_of(one["bytes"]), size_of(one["paper"])) for node, one in found.nodes.items()],
-        )
+    _costly(found.nodes)
     terminal.line(
-        f"{size_of(found.bytes)} in all, {found.rounds} rounds; about {_time(found.seconds)} on one machine, "
-        f"and {size_of(found.memory)} of memory for each party.",
+        f"{size_of(found.bytes)} in all, {found.rounds} rounds; about {_time(found.seconds)} on one machine "
+        f"that is not busy, and {size_of(found.memory)} of memory for each party.",
         "bold",
     )
     if found.assumed:
         terminal.line("Say --rows for as many ids as your holders have.", "dim")
+
+
+def _costly(nodes: Any) -> None:
+    """What each family that crosses holders takes; of many, those that take most."""
+    from discreet.jobs import size_of
+
+    rest = len(nodes) - _MOST_NODES
+    shown = list(nodes) if rest <= 0 else sorted(nodes, key=lambda node: -nodes[node]["bytes"])[:_MOST_NODES]
+    if not shown:
+        return
+    lines = [(node, size_of(nodes[node]["bytes"]), size_of(nodes[node]["paper"])) for node in shown]
+    if rest > 0:
+        lines.append((f"{rest} more nodes", "less each", ""))
+    terminal.table([("node", "left"), ("alone", "right"), ("the paper's formula", "right")], lines)
 
 
 def _time(seconds: float) -> str:
@@ -229,7 +252,7 @@ def _report(kept: Any) -> None:
     papers = kept.papers
     first = next((paper for paper in papers.values() if paper.receives), next(iter(papers.values())))
     terminal.heading(f"{first.plan.name}: done, with {first.rows:,} rows")
-    _who(first.plan, first.plan.learns)
+    _who(first.plan)
     terminal.promise(first.guarantee.words(), first.guarantee.private)
     terminal.line(first.sentence)
     for paper in papers.values():
@@ -257,7 +280,8 @@ def joint(paper: Any) -> None:
         f"A joint network: {paper.plan.name}, {len(paper.plan.network.nodes)} nodes, {paper.rows:,} rows; "
         f"the folder of {paper.name}, the {paper.role}"
     )
-    _who(paper.plan, paper.plan.learns)
+    _parties(paper.plan)
+    _who(paper.plan)
     if paper.network is None:
         terminal.line(f"{paper.name} did not get the network.")
         return
@@ -271,10 +295,15 @@ def joint(paper: Any) -> None:
 
 
 def _margins(network: Any) -> Sequence[tuple[str, str]]:
+    """The states of every node; of many, the likeliest."""
     rows: list[tuple[str, str]] = []
     joint = network.margins()
     for node, states in network.structure.states.items():
         chances = joint[node].reshape(-1, len(states)).sum(axis=0)
-        told = [f"{state} {chance:.1%}" for state, chance in zip(states, chances, strict=True)]
-        rows.append((node, ", ".join(told[:6]) + (f" and {len(told) - 6} more" if len(told) > 6 else "")))
+        told = list(zip(states, chances, strict=True))
+        rest = len(told) - _MOST_STATES
+        if rest > 0:
+            told = sorted(told, key=lambda one: -one[1])[:_MOST_STATES]
+        words = ", ".join(f"{state} {chance:.1%}" for state, chance in told)
+        rows.append((node, words + (f" and {rest} more" if rest > 0 else "")))
     return rows

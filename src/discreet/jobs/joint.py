@@ -148,7 +148,7 @@ def _sentence(plan: JoinPlan) -> str:
     families = len(plan.network.measured)
     law = Layout(plan).law
     if law is None:
-        return "Nothing: the counts are exact, and the result is not private. Hand it out to nobody else."
+        return "No noise: the counts are exact, and the result is not private. Hand it out to nobody else."
     counted = "family" if families == 1 else "families"
     return (
         f"The counts of {families} {counted}, each with noise of a standard deviation of {law.sigma:.3g} "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.join.layout import Layout
+from discreet.join.network import MOST_IDS
 from discreet.join.promise import guarantee
 from discreet.join.traffic import announced, node_bytes
 
@@ -105,6 +106,8 @@ def cost(plan: JoinPlan, rows: int | None = None) -> Cost:
     count = declared or (ASSUMED_IDS if rows is None else rows)
     if count < 1:
         raise ParameterError("there is at least one row", got=rows, wanted=">= 1")
+    if declared is None and count > MOST_IDS:
+        raise ParameterError("so many ids cannot be matched", got=rows, wanted=f"at most {MOST_IDS:,}")
     layout = Layout(plan)
     return Cost(
         plan=plan,

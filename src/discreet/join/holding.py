@@ -40,27 +40,45 @@ def read_holding(plan: JoinPlan, name: str, table: Any) -> Holding:
     """
     if name not in plan.holders:
         raise ParameterError("this party holds no columns", got=name, wanted=" or ".join(plan.holders))
+    try:
+        return _checked(plan, _read(plan, name, table))
+    except DataError as error:
+        raise _of_table(name, error) from None
+
+
+def _of_table(name: str, error: DataError) -> DataError:
+    """The same refusal, which says whose table it is about, and what can be done in a joint run."""
+    from discreet.records.codes import MISSING_REMEDY
+
+    remedy = error.remedy
+    if remedy == MISSING_REMEDY:
+        remedy = "Declare a state that stands for it, such as unknown, and write it there."
+    what = f"in the table of {name!r}, {error.what}"
+    return type(error)(what, got=error.got, wanted=error.wanted, remedy=remedy)
+
+
+def _read(plan: JoinPlan, name: str, table: Any) -> Holding:
     from discreet.records.codes import read_codes, read_rows
 
     states = {column: plan.network.states[column] for column in plan.columns_of(name)}
     rows = plan.rows
     if rows.id is None:
-        return _checked(plan, Holding(name, read_codes(table, states), None))
+        return Holding(name, read_codes(table, states), None)
     from discreet.protocols.roster import roster
 
-    codes, ids = read_rows(table, states, rows.id, gaps=rows.missing == "drop")
+    codes, ids = read_rows(table, states, rows.id, gaps=True)
     own = roster(ids, duplicates=rows.duplicates, missing=rows.missing)
     codes = {column: values[own.rows] for column, values in codes.items()}
-    return _checked(plan, Holding(name, codes, list(own.ids)))
+    return Holding(name, codes, list(own.ids))
 
 
 def _checked(plan: JoinPlan, holding: Holding) -> Holding:
     rows = len(next(iter(holding.codes.values())))
     if not rows:
-        raise DataError(f"the table of {holding.name!r} has no rows", wanted="at least one")
+        raise DataError("there are no rows", wanted="at least one")
     if plan.rows.count is not None and rows != plan.rows.count:
         raise DataError(
-            f"the table of {holding.name!r} does not have as many rows as the plan says",
+            "there are not as many rows as the plan says",
             wanted=f"{plan.rows.count:,} rows",
             remedy="Aligned tables have the same rows in the same order. Match rows by id otherwise.",
         )

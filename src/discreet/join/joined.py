@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.join.layout import Layout
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Joined"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Joined:
     """A joint network with its papers.
 
@@ -37,7 +37,12 @@ class Joined:
     guarantee: Guarantee
     receipts: Mapping[str, dict[str, Any]]
     session: str
-    outcomes: Mapping[str, Outcome] = field(repr=False)
+    outcomes: Mapping[str, Outcome]
+
+    def __repr__(self) -> str:
+        """Without counts: exact ones tell of people."""
+        who = ", ".join(self.receipts)
+        return f"{type(self).__name__}({self.plan.name!r}, {self.model!r}, receipts of {who})"
 
     @staticmethod
     def of(plan: JoinPlan, outcomes: Mapping[str, Outcome], *, seeded: bool) -> Joined:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import DataError, ProtocolError
+from discreet.errors import DataError, PartyError, ProtocolError
 from discreet.join.layout import Layout
 from discreet.join.opening import Opening
 from discreet.join.pulse import busy, wait
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     Codes = Mapping[str, NDArray[np.integer]]
 
-__all__ = ["analyse", "hold", "lend_help"]
+__all__ = ["MOST_IDS", "analyse", "hold", "lend_help"]
 
-_MOST_ROWS = 2**24
+MOST_IDS = 2**24
 """Rows that can be matched by id; aligned ones are as many as the plan says."""
 
 _WORD = {"rows": Limit.array("<u8", ())}
@@ -177,7 +177,9 @@ def _aligned(own: _Holder, sizes: Mapping[str, int], bits: Bits) -> Steps[Codes]
         steps = busy(steps, own.layout.onlookers)
     rows = yield from steps
     if not rows.size:
-        raise DataError("no id is held by all holders", remedy="Compare how ids are written.")
+        raise PartyError(
+            "no id is held by all holders", remedy="Compare how ids are written; all must write them alike."
+        )
     return {column: codes[rows] for column, codes in own.codes.items()}
 
 
@@ -251,8 +253,8 @@ def _possible(rows: int, plan: JoinPlan) -> int:
     """A number of rows that somebody tells, if it can be one."""
     if plan.rows.count not in (None, rows):
         raise ProtocolError("a holder has another number of rows than the plan says")
-    if plan.rows.count is None and not 1 <= rows <= _MOST_ROWS:
-        raise ProtocolError("a holder tells a number of rows that cannot be", wanted=f"1 to {_MOST_ROWS:,}")
+    if plan.rows.count is None and not 1 <= rows <= MOST_IDS:
+        raise ProtocolError("a holder tells a number of rows that cannot be", wanted=f"1 to {MOST_IDS:,}")
     return rows
 
 

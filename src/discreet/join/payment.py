@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.account import Account
 from discreet.accounting.ledger import Ledger
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerError, ParameterError, PartyError
 from discreet.join.promise import guarantee
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from discreet.join.plan import JoinPlan
 
-__all__ = ["Payment", "Purse", "finish"]
+__all__ = ["Payment", "Purse", "finish", "watched"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Purse:
     def to_dict(self) -> dict[str, str]:
         """As plain data."""
         return {"path": self.path, "dataset": self.dataset}
+
+    def charges(self, plan: JoinPlan) -> int:
+        """How often this plan has been paid for so far."""
+        label = _label(plan)
+        return sum(entry.label == label for entry in Ledger.open(self.path).entries(self.dataset))
 
 
 class Payment:
@@ -61,9 +67,28 @@ class Payment:
 
     def charge(self) -> Account:
         """Charge the ledger, if there is one: the spending is on disk when this returns."""
-        label = f"joint network {self._plan.name}, plan {self._plan.session_plan().digest()[:16]}"
         dataset = None if self._purse is None else self._purse.dataset
-        return Account(self._promise, self._ledger, dataset, label)
+        return Account(self._promise, self._ledger, dataset, _label(self._plan))
+
+
+@contextmanager
+def watched(purses: Mapping[str, Purse], plan: JoinPlan) -> Generator[None]:
+    """While parties work: an error that ends the run says which of these ledgers have been charged."""
+    before = {name: purse.charges(plan) for name, purse in purses.items()}
+    try:
+        yield
+    except PartyError as error:
+        paid = [name for name, purse in purses.items() if purse.charges(plan) > before[name]]
+        if paid:
+            whose = " and ".join(map(repr, paid))
+            raise error.noting(f"The run was charged to the ledger of {whose}, and stays charged.") from error
+        if purses:
+            raise error.noting("No ledger was charged.") from error
+        raise
+
+
+def _label(plan: JoinPlan) -> str:
+    return f"joint network {plan.name}, plan {plan.session_plan().digest()[:16]}"
 
 
 def finish(purse: Purse, account: Mapping[str, Any], digest: str) -> None:

@@ -59,6 +59,7 @@ PROTOCOL = "join network"
 VERSION = 1
 
 _LONGEST_NAME = 64
+_MOST_SHOWN = 12
 
 
 class JoinPlan(Section):
@@ -87,7 +88,7 @@ class JoinPlan(Section):
         except RecursionError:
             raise ParameterError(f"the plan {file.name} is nested too deeply") from None
         except (OSError, UnicodeDecodeError):
-            raise ParameterError(f"the plan {file.name} cannot be read", remedy="Check the path.") from None
+            raise ParameterError("the plan cannot be read", got=str(path), remedy="Check the path.") from None
         except ValueError:  # whole numbers of more than 4300 digits
             raise ParameterError(f"the plan {file.name} is not TOML: a number is too long") from None
         return JoinPlan.of(settings, folder=file.parent)
@@ -205,6 +206,13 @@ class JoinPlan(Section):
 
         return learns(self)
 
+    @property
+    def told(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Who learns what, each fact once: pairs of parties and of what all of these learn."""
+        from discreet.join.promise import told
+
+        return told(self)
+
     def session_plan(self) -> Plan:
         """What the session compares before any private byte is sent."""
         from discreet.session.plan import Plan
@@ -225,6 +233,7 @@ def _check_parties(plan: JoinPlan) -> None:
             raise ParameterError("this name is taken", got=name, wanted="another name for this party")
         if party.role != "holder" and party.columns:
             raise ParameterError(f"only holders have columns, and {name!r} is the {party.role}")
+        _check_place(name, party)
         if party.role == "holder" and not party.columns:
             raise ParameterError(f"{name!r} holds no column", wanted="at least one", remedy="Leave it out.")
     if len(plan.holders) < 2:
@@ -235,13 +244,31 @@ def _check_parties(plan: JoinPlan) -> None:
         )
 
 
+def _check_place(name: str, party: Party) -> None:
+    """A place that nobody could reach is told before the day of the run."""
+    if party.place is None:
+        return
+    from discreet.wire.tls import Place
+
+    try:
+        Place.of(party.place)
+    except ParameterError as error:
+        raise ParameterError(
+            f"the place of {name!r} is not written as one", got=error.got, wanted="host:port"
+        ) from None
+
+
 def _check_columns(plan: JoinPlan, nodes: tuple[str, ...]) -> None:
     """Every node is held, and by one holder."""
     held = [(column, name) for name in plan.holders for column in plan.parties[name].columns]
     for column, name in held:
         owners = [other for one, other in held if one == column]
         if column not in nodes:
-            raise DomainError(f"{name!r} holds a column that the structure does not have", got=column)
+            raise DomainError(
+                f"{name!r} holds a column that the structure does not have",
+                got=column,
+                wanted=_some(nodes),
+            )
         if len(owners) > 1:
             raise DomainError(f"the column {column!r} is held twice", got=owners, wanted="one holder")
     found = {column for column, _ in held}
@@ -296,9 +323,48 @@ def _refusal(error: ValidationError) -> Exception:
         return ParameterError(f"there is no setting {place!r}", remedy="Check its spelling and its section.")
     if found["type"] == "missing":
         return ParameterError(f"{place} is not given", wanted=_described(found["loc"]))
-    return ParameterError(
-        f"{place} cannot be understood", got=str(found["input"])[:100], wanted=_described(found["loc"])
-    )
+    wanted = ": ".join(filter(None, [_kind(found), _described(found["loc"])]))
+    return ParameterError(f"{place} cannot be understood", got=_shown(found["input"]), wanted=wanted)
+
+
+_KINDS = {
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a section",
+    "model_type": "a section",
+}
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than_equal": ("at most", "le"),
+    "string_too_short": ("letters, at least", "min_length"),
+    "string_too_long": ("letters, at most", "max_length"),
+}
+
+
+def _kind(found: Mapping[str, Any]) -> str:
+    """What sort of value was wanted, if the sort was wrong or it was out of bounds."""
+    if found["type"] in _BOUNDS:
+        words, bound = _BOUNDS[found["type"]]
+        return f"{words} {found['ctx'][bound]:,}"
+    return _KINDS.get(found["type"], "")
+
+
+def _shown(given: Any) -> Any:
+    """What was written, so that text and numbers look different."""
+    if isinstance(given, bool | int | float) or given is None:
+        return given
+    return (f'"{given}"' if isinstance(given, str) else str(given))[:100]
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+    return f"one of {', '.join(names[:_MOST_SHOWN])}{more}"
 
 
 def _described(place: tuple[str | int, ...]) -> str:

@@ -28,17 +28,34 @@ from discreet.join.layout import Layout
 if TYPE_CHECKING:
     from discreet.join.plan import JoinPlan
 
-__all__ = ["among_known", "guarantee", "learns", "result_words", "trusted"]
+__all__ = ["among_known", "facts", "guarantee", "learns", "result_words", "told", "trusted"]
 
 
 def learns(plan: JoinPlan) -> dict[str, str]:
     """For every party, all that it knows afterwards and did not know before."""
+    return {name: "; ".join([*known, "nothing else"]) for name, known in facts(plan).items()}
+
+
+def facts(plan: JoinPlan) -> dict[str, tuple[str, ...]]:
+    """For every party, one by one, the facts that it learns; there are no others."""
     layout = Layout(plan)
-    words = {name: _holder(plan, layout, name) for name in plan.holders}
-    words |= {name: _analyst(plan) for name in plan.analysts}
+    found = {name: _holder(plan, layout, name) for name in plan.holders}
+    found |= {name: (_shared_rows(plan), result_words(plan)) for name in plan.analysts}
     if plan.helper is not None:
-        words[plan.helper] = _helper(plan)
-    return words
+        found[plan.helper] = (_shared_rows(plan),)
+    return found
+
+
+def told(plan: JoinPlan) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The same the other way round: who learns it, and what, each fact once."""
+    knowers: dict[str, tuple[str, ...]] = {}
+    for name, known in facts(plan).items():
+        for fact in known:
+            knowers[fact] = (*knowers.get(fact, ()), name)
+    together: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for fact, who in knowers.items():
+        together[who] = (*together.get(who, ()), fact)
+    return list(together.items())
 
 
 def guarantee(plan: JoinPlan, *, seeded: bool = False) -> Guarantee:
@@ -145,21 +162,13 @@ def result_words(plan: JoinPlan) -> str:
     )
 
 
-def _holder(plan: JoinPlan, layout: Layout, name: str) -> str:
+def _holder(plan: JoinPlan, layout: Layout, name: str) -> tuple[str, ...]:
     parts = [_rows(plan)]
     if name in plan.receivers:
         parts.append(result_words(plan))
     if not plan.release.exact and layout.local_of(name):
         parts.append("the noise that it draws for the families that it counts alone")
-    return "; ".join([*parts, "nothing else"])
-
-
-def _analyst(plan: JoinPlan) -> str:
-    return "; ".join([_shared_rows(plan), result_words(plan), "nothing else"])
-
-
-def _helper(plan: JoinPlan) -> str:
-    return "; ".join([_shared_rows(plan), "nothing else"])
+    return tuple(parts)
 
 
 def _rows(plan: JoinPlan) -> str:

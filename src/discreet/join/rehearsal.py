@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError
 from discreet.join.holding import read_holding
 from discreet.join.joined import Joined
-from discreet.join.payment import Payment, Purse, finish
+from discreet.join.payment import Payment, Purse, finish, watched
 from discreet.join.plan import JoinPlan
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ def rehearse(
     if agreed.helper is not None:
         parts[agreed.helper] = Part(f"{_ROLES}:helper", agreed.helper)
     time = agreed.time
-    outcomes = play(
-        agreed.session_plan(), parts, seed=seed, silence=time.silence, whole=time.whole, record=record
-    )
+    with watched(purses, agreed):
+        outcomes = play(
+            agreed.session_plan(), parts, seed=seed, silence=time.silence, whole=time.whole, record=record
+        )
     return _joined(agreed, outcomes, purses, seeded=seed is not None)
 
 
@@ -102,18 +103,19 @@ def run(
     cards = {other: folder.card(other) for other in agreed.parties if other != name}
     places = {other: Place.of(party.place) for other, party in agreed.parties.items() if party.place}
     steps = _steps(agreed, name, data, purse)
-    outcome = take_part(
-        agreed.session_plan(),
-        name,
-        steps,
-        me,
-        cards,
-        places,
-        wait=wait,
-        silence=agreed.time.silence,
-        whole=agreed.time.whole,
-        record=record,
-    )
+    with watched({} if purse is None else {name: purse}, agreed):
+        outcome = take_part(
+            agreed.session_plan(),
+            name,
+            steps,
+            me,
+            cards,
+            places,
+            wait=wait,
+            silence=agreed.time.silence,
+            whole=agreed.time.whole,
+            record=record,
+        )
     return _joined(agreed, {name: outcome}, {} if purse is None else {name: purse}, seeded=False)
 
 
@@ -146,6 +148,9 @@ def _steps(plan: JoinPlan, name: str, data: Any, purse: Purse | None) -> Steps[A
             if purse is None
             else f"{name!r} has a ledger, and does not pay",
             wanted="a ledger for those whom the plan names in release.pays, and for nobody else",
+            remedy="`discreet ledger new` makes one, for a data set called like the plan."
+            if purse is None
+            else "",
         )
     if name not in plan.holders:
         if data is not None:
@@ -153,7 +158,11 @@ def _steps(plan: JoinPlan, name: str, data: Any, purse: Purse | None) -> Steps[A
         role = roles.helper if name == plan.helper else roles.analyst
         return role(name, plan.agreed(), secure())
     if data is None:
-        raise ParameterError(f"{name!r} is a holder, and brings no table", wanted="data")
+        raise ParameterError(
+            f"{name!r} is a holder, and brings no table",
+            wanted="its data",
+            remedy="On the command line: --data FILE.",
+        )
     if purse is not None:
         Payment(plan, purse, seeded=False).quote()
     return roles.holder(read_holding(plan, name, data).to_dict(purse), plan.agreed(), secure())

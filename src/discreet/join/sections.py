@@ -11,7 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, Vali
 
 from discreet.errors import ParameterError
 
-__all__ = ["Kind", "Party", "Release", "Route", "Rows", "Section", "Shape", "Time"]
+__all__ = ["MOST_ROWS", "Kind", "Party", "Release", "Route", "Rows", "Section", "Shape", "Time"]
+
+MOST_ROWS = 2**31 - 1
+"""As many rows as the protocols count."""
 
 Kind = Literal["helper", "transfer", "lattice", "three"]
 Whole = Annotated[int, Strict()]
@@ -75,7 +78,7 @@ class Shape(Section):
 class Rows(Section):
     """Which rows belong together: the same number in the same order everywhere, or rows matched by id."""
 
-    count: Whole | None = Field(None, ge=1, description="rows already aligned: how many")
+    count: Whole | None = Field(None, ge=1, le=MOST_ROWS, description="rows already aligned: how many")
     id: str | None = Field(None, min_length=1, description="the column that rows are matched by")
     duplicates: Literal["refuse", "drop", "first"] = Field(
         "refuse", description="what becomes of ids that come twice: refuse, drop or first"
@@ -87,7 +90,11 @@ class Rows(Section):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.count is None) == (self.id is None):
-            raise ParameterError("rows are aligned, or matched by id", wanted="either count or id")
+            raise ParameterError(
+                "rows are aligned, or matched by id",
+                got="neither count nor id" if self.id is None else "count and id",
+                wanted="one of them, in [rows]",
+            )
         if self.count is not None and (self.duplicates, self.missing) != ("refuse", "refuse"):
             raise ParameterError("rules for ids, but rows are not matched by id", wanted="id")
         return self
@@ -106,7 +113,12 @@ class Release(Section):
     exact: bool = Field(False, description="true opens the exact counts")
     epsilon: Number | None = Field(None, description="the privacy budget")
     delta: Number | None = Field(None, description="well below one over the number of people")
-    prior: Number = Field(1.0, ge=0, description="what is added to every cell before probabilities are taken")
+    prior: Number = Field(
+        1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="what is added to every cell before probabilities are taken",
+    )
     pays: tuple[str, ...] = Field((), description="the holders whose ledgers are charged")
 
     @model_validator(mode="after")
@@ -139,5 +151,5 @@ class Release(Section):
 class Time(Section):
     """Seconds: how long a party may be silent, and how long everything may take."""
 
-    silence: Number = Field(60.0, gt=0, le=_LONGEST, description="the longest silence")
-    whole: Number = Field(3600.0, gt=0, le=_LONGEST, description="the longest run")
+    silence: Number = Field(60.0, gt=0, le=_LONGEST, allow_inf_nan=False, description="the longest silence")
+    whole: Number = Field(3600.0, gt=0, le=_LONGEST, allow_inf_nan=False, description="the longest run")

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["check_missing", "code_chunks", "read_codes", "read_ids", "read_rows"]
+__all__ = ["MISSING_REMEDY", "check_missing", "code_chunks", "read_codes", "read_ids", "read_rows"]
+
+MISSING_REMEDY = "Say missing='drop', or name the declared state that stands for missing values."
+"""What can be done about a missing value where a rule for missing values can be given."""
 
 _MISSING = -1
 Codes = dict[str, "NDArray[np.signedinteger]"]
@@ -176,7 +179,7 @@ class _Legend:
             return self.states.index(missing)
         raise DataError(
             f"column {self.name!r} has a missing value",
-            remedy="Say missing='drop', or name the declared state that stands for missing values.",
+            remedy=MISSING_REMEDY,
         )
 
     def _find(self, values: Any) -> Any:

@@ -72,7 +72,7 @@ def plain_ids(ids: Array, name: str, role: str = "person") -> Array:
             f"{role} column {name!r} has missing ids",
             remedy="Every row needs an owner: remove such rows, or give each an id of its own."
             if role == "person"
-            else f"Every row needs a {role}: remove such rows.",
+            else f"Every row needs an {role}: remove such rows.",
         )
     return ids
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.report.paper import Paper
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.join import JoinPlan
     from discreet.models.network import Network
 
@@ -70,11 +68,6 @@ class JoinPaper(Paper):
     def role(self) -> str:
         """What this party did."""
         return self.plan.parties[self.name].role
-
-    @property
-    def run(self) -> Mapping[str, Any]:
-        """What the session wrote down."""
-        return self.receipt["run"]
 
     @property
     def receives(self) -> bool:

@@ -59,16 +59,21 @@ def _explained(paper: JoinPaper) -> str:
 
 def _learned(paper: JoinPaper) -> str:
     rows = [
-        f'<td class="name"><strong>{escape(name)}</strong><br>{paper.plan.parties[name].role}</td>'
-        f'<td class="words">{escape(_sentence(paper.plan.learns[name]))}</td>'
-        for name in paper.parties
+        f'<td class="name">{"<br>".join(_named(paper, name) for name in who)}</td>'
+        f'<td class="words">{"<br>".join(escape(_sentence(fact)) for fact in facts)}</td>'
+        for who, facts in paper.plan.told
     ]
-    head = ['<th class="name">party</th>', '<th class="name">learned</th>']
+    rows.append('<td class="name">nobody</td><td class="words">Anything else.</td>')
+    head = ['<th class="name">who</th>', '<th class="name">learned</th>']
     return (
         f"<h2>Who learned what</h2>\n{table(head, rows)}\n"
-        '<p class="note">This is the plan that all parties compared, word for word, before anything private '
-        "moved. It holds if they followed the protocol.</p>"
+        '<p class="note">These are words of the plan, which all parties compared before anything private '
+        "moved. They hold if all followed the protocol.</p>"
     )
+
+
+def _named(paper: JoinPaper, name: str) -> str:
+    return f"<strong>{escape(name)}</strong>, {paper.plan.parties[name].role}"
 
 
 def _sent(paper: JoinPaper) -> str:
@@ -77,14 +82,15 @@ def _sent(paper: JoinPaper) -> str:
         f"<td>{size_of(flow.announced)}</td>"
         f"<td>{'' if flow.counted is None else size_of(flow.counted)}</td>"
         for flow in paper.flows
+        if flow.announced or flow.counted
     ]
     head = ['<th class="name">from and to</th>', "<th>announced</th>", "<th>counted</th>"]
     total = paper.receipt["total"]
     return (
         f"<h2>What was sent</h2>\n{long_table(table(head, rows), len(rows))}\n"
         f'<p class="note">{escape(paper.name)} counted its own messages, with their frames: '
-        f"{total['messages']} in {total['rounds']} rounds, {float(paper.receipt['seconds']):.1f} seconds "
-        "from the first to the last. What others sent each other is known from the plan alone.</p>"
+        f"{total['messages']}, {float(paper.receipt['seconds']):.1f} seconds from the first to the last. "
+        "What others sent each other is known from the plan alone.</p>"
     )
 
 
@@ -142,7 +148,8 @@ def _network(paper: JoinPaper) -> str:
         told = f"<p>{escape(paper.name)} did not get the probabilities.</p>"
         return f"<h2>The network</h2>\n{picture}\n{told}"
     tables = "\n".join(_table(paper, node) for node in paper.plan.network.nodes)
-    return f"<h2>The network</h2>\n{picture}\n<h2>Probabilities</h2>\n{tables}"
+    drawn = f"<h2>The network</h2>\n{picture}\n" if picture else ""
+    return f"{drawn}<h2>Probabilities</h2>\n{tables}"
 
 
 def _table(paper: JoinPaper, node: str) -> str:

@@ -122,7 +122,7 @@ def _nodes(paper: NetworkPaper) -> str:
     rows = [
         f'<td class="name">{escape(short(node))}</td>'
         f'<td class="name">{escape(", ".join(map(short, structure.parents[node])))}</td>'
-        f'<td class="name">{escape(paper.shown(node, 3))}</td><td>{structure.cells([node]):,}</td>'
+        f'<td class="words">{escape(paper.shown(node, 3))}</td><td>{structure.cells([node]):,}</td>'
         for node in structure.nodes
     ]
     return (

@@ -44,7 +44,7 @@ thead th { vertical-align: bottom; }
 tbody tr:last-child td, tbody tr:last-child th { border-bottom: 0; }
 td.name, th.name { text-align: left; }
 td.words { text-align: left; white-space: normal; min-width: 15rem; line-height: 1.45; }
-td.name { vertical-align: top; }
+td.name, td.words { vertical-align: top; }
 tr.sum td { font-weight: 600; border-top: 2px solid var(--line); }
 td.bar { width: 40%; min-width: 4.5rem; text-align: left; }
 td.bar i { display: block; height: .65rem; min-width: 2px; border-radius: 2px; background: var(--fill); }

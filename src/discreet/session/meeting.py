@@ -224,13 +224,19 @@ class _Run:
         for channel in self.channels.values():
             channel.greet({**ours, "role": self.role, "nonce": nonces[self.role]})
         for name, channel in self.channels.items():
-            theirs = await channel.greeting()
+            theirs = await self._greeting(name, channel)
             self.plan.compare({**ours, "role": name}, theirs, name)
             nonces[name] = theirs.get("nonce", "")
             if len(nonces[name]) != 2 * _NONCE:
                 raise ProtocolError("a greeting has no nonce", wanted=f"{_NONCE} bytes")
         told = [self.plan.digest(), *(f"{name}={nonces[name]}" for name in sorted(nonces))]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+    async def _greeting(self, name: str, channel: Channel) -> dict[str, str]:
+        try:
+            return await channel.greeting()
+        except PartyError as error:
+            raise error.about(name) from error
 
     async def _carry(self, steps: Work) -> Any:
         """Let the role work until it returns."""
@@ -265,7 +271,7 @@ class _Run:
     async def _lose(self, name: str, error: PartyError) -> PeerError:
         """Go on without a party, if the plan says that it may leave; otherwise the error ends the run."""
         if name not in self.plan.may_leave:
-            raise error
+            raise error.about(name) from error
         if name not in self.left:
             self.left.append(name)
             await self.channels[name].abort(_reason(error))

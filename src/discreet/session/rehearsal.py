@@ -161,16 +161,14 @@ class _Troupe:
         assert pipe is not None
         try:
             return read(pipe)
-        except PeerError as error:
-            if self.late:
-                return {"error": plain_error(_late(self.longest))}
-            return {"error": plain_error(error)}
+        except PeerError:
+            return {"error": plain_error(_late(self.longest) if self.late else _gone(role)), "gone": True}
 
     def _outcomes(self, answers: list[dict[str, Any]]) -> dict[str, Outcome]:
         """What everybody returned, or the error that was first: not that of a party who was left alone."""
-        found = [error_of(answer["error"]) for answer in answers if "error" in answer]
+        found = [(error_of(answer["error"]), "gone" in answer) for answer in answers if "error" in answer]
         if found:
-            raise min(found, key=_consequence)
+            raise min(found, key=lambda one: _echo(*one))[0]
         return {role: _outcome(answer) for role, answer in zip(self.jobs, answers, strict=True)}
 
     def _give_up(self) -> None:
@@ -233,11 +231,15 @@ def _outcome(answer: dict[str, Any]) -> Outcome:
     return Outcome(answer["output"], Receipt.of(answer["receipt"]), transcript)
 
 
-def _consequence(error: DiscreetError) -> int:
-    """How far from the cause: whoever was left alone comes last, whoever waited in vain before."""
-    if isinstance(error, LateError):
-        return 1
-    return 2 if isinstance(error, PeerError) else 0
+def _echo(error: DiscreetError, gone: bool) -> int:
+    """How far an error is from the cause: one of our own, a dead process, a silence, a party left alone."""
+    if not isinstance(error, PeerError):
+        return 0
+    return 1 if gone else 2 if isinstance(error, LateError) else 3
+
+
+def _gone(role: str) -> PeerError:
+    return PeerError(f"the process of {role!r} went away", remedy="Its own words are above.")
 
 
 def _late(longest: float) -> LateError:

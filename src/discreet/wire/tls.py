@@ -309,7 +309,11 @@ async def dial(me: Identity, card: Card, place: Place, *, wait: float) -> TlsStr
             remedy="Is the address right? If the party has a new key, exchange cards again.",
         ) from error
     except OSError as error:
-        raise PeerError("the other party cannot be reached", got=f"{place.host}:{place.port}") from error
+        raise PeerError(
+            "the other party cannot be reached",
+            got=f"{card.name} at {place.host}:{place.port}",
+            remedy="Is this its address, and is there a way to it?",
+        ) from error
     if stream.fingerprint != card.fingerprint:
         stream.cut()
         raise IdentityError(
@@ -341,7 +345,11 @@ async def meet(
     dialled = [name for name in others if name in places and (role not in places or name < role)]
     awaited = {cards[name].fingerprint: name for name in others if name not in dialled}
     if awaited and role not in places and listener is None:
-        raise ParameterError("no place is known where these parties could meet", got=sorted(awaited.values()))
+        raise ParameterError(
+            "no place is known where these parties could meet us",
+            got=sorted(awaited.values()),
+            remedy="Give us or them a place, host:port, which all know.",
+        )
     own = listener
     if awaited and own is None:
         own = await listen(me, [cards[name] for name in others], places[role])
@@ -350,7 +358,7 @@ async def meet(
         for name in dialled:
             streams[name] = await dial(me, cards[name], places[name], wait=wait)
         while own is not None and len(streams) < len(others):
-            fingerprint, stream = await own.accept(wait)
+            fingerprint, stream = await _accepted(own, wait, set(awaited.values()) - set(streams))
             name = awaited.get(fingerprint, "")
             if not name or name in streams:  # somebody whom we dial, or who is here already
                 stream.cut()
@@ -364,6 +372,18 @@ async def meet(
         if own is not None and listener is None:
             await own.close()
     return {name: Channel(streams[name], silence=silence) for name in others}
+
+
+async def _accepted(own: Listener, wait: float, missing: set[str]) -> tuple[str, TlsStream]:
+    """The next party that arrives; the error names those who are still missing, and nobody who is here."""
+    try:
+        return await own.accept(wait)
+    except LateError as error:
+        raise LateError(
+            f"{', '.join(map(repr, sorted(missing)))} did not connect",
+            wanted=f"a connection within {wait:g} seconds",
+            remedy=error.remedy,
+        ) from None
 
 
 def _context(me: Identity, cards: Sequence[Card], side: int) -> ssl.SSLContext:

@@ -9,7 +9,18 @@ from pathlib import Path
 
 from experiments.places import OUT, data_folder
 
-REAL = ("lifesci", "gowalla", "digits", "private_digits", "visits", "release", "network", "spoken", "keyword")
+REAL = (
+    "lifesci",
+    "gowalla",
+    "digits",
+    "private_digits",
+    "visits",
+    "release",
+    "network",
+    "spoken",
+    "keyword",
+    "copied",
+)
 INVENTED = ("dice", "dice_utility", "dice_violation", "worlds", "asia", "melodies", "keyword_growth")
 NAMES = REAL + INVENTED
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ask.small import recording, vocabulary
 
-from discreet.ask.keyword import Prepared, features_of, jobs, verdict_of
+from discreet.ask.grid import features_of, jobs, verdict_of
+from discreet.ask.keyword import Prepared
 from discreet.ask.model import Model, trellis_of
 from discreet.ask.offer import Batch
 from discreet.ask.precision import Precision, Ranges

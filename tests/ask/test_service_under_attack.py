@@ -67,12 +67,12 @@ class Crowd:
         stream = await dial(who, self.owner, self.place, wait=60)
         return Channel(wrap(stream), silence=240.0)
 
-    async def question(self, who, number, wrap=lambda stream: stream):
+    async def question(self, who, number, wrap=lambda stream: stream, ahead=0):
         """Ask about one recording; the word."""
 
         def want(plain):
             offer, together = offered(plain)
-            sizes = {"frames": [offer.padded(9)], "ahead": number // 3 % 2}
+            sizes = {"frames": [offer.padded(9)], "ahead": ahead}
             asked = question_of(offer, sizes, together)
             steps = keyword.ask([melodies.recording(number)], asked.plan.agreed, secure())
             return Wanted(QUESTION, sizes, asked.plan, "data", steps)
@@ -83,7 +83,7 @@ class Crowd:
     async def honest(self, client, number):
         """An honest question is answered correctly, unless the client has had its answers."""
         try:
-            word = await self.question(self.people[client], number)
+            word = await self.question(self.people[client], number, ahead=number // 3 % 2)
         except RefusedError as error:
             self.ended[f"refused {error.got}"] += 1
             if error.got != "limit":
@@ -96,14 +96,24 @@ class Crowd:
             if word != melodies.word(number):
                 self.wrong.append((client, number, word))
 
-    async def faulty(self, client, number, fault, target):
+    async def faulty(self, client, number, fault, target, ahead):
         """One frame is spoilt. Whatever becomes of the client, it ends."""
+        wires = []
+
+        def wrap(stream):
+            wires.append(Saboteur(stream, target, fault))
+            return wires[0]
+
         try:
-            await self.question(self.people[client], number, lambda stream: Saboteur(stream, target, fault))
+            word = await self.question(self.people[client], number, wrap, ahead)
+        except RefusedError as error:
+            self.ended[f"refused {error.got}"] += 1
         except PartyError:
             self.ended["failed"] += 1
-        else:
+        else:  # a repeated last frame is not read, and content that is garbled may give some other word
             self.ended["unhurt"] += 1
+            if word not in melodies.WORDS or not wires[0].done:
+                self.wrong.append((client, number, word, str(target)))
 
     async def replayed(self, client, number):
         """All that an earlier session has sent comes again, from the same client."""
@@ -144,34 +154,37 @@ class Crowd:
 
 
 def frames_of_a_client():
-    """Every message that a client sends, as targets for faults."""
+    """Every message that a client sends, as targets for faults, and whether the question is asked ahead."""
     from discreet.ask.model import Model
 
     model = Model.of(melodies.vocabulary(), longest=24, padding=12)
-    question = model.offer.question([12])
-    private = keyword.prepare_model(model)
-    *_, transcript = run_pair(
-        keyword.answer(private, question.to_dict(), secure()),
-        keyword.ask([melodies.recording(0)], question.to_dict(), secure()),
-    )
-    names = dict.fromkeys(record.name for record in transcript.seen_by("first"))
-    asked = [Target("data", "model", "request", turn) for turn in (0, 1)]
-    return asked + [Target("data", "model", name) for name in (GREETING, *names, END)]
+    private, found = keyword.prepare_model(model), []
+    for ahead in (0, 1):
+        agreed = model.offer.question([12], ahead=bool(ahead)).to_dict()
+        roles = (
+            keyword.answer(private, agreed, secure()),
+            keyword.ask([melodies.recording(0)], agreed, secure()),
+        )
+        *_, transcript = run_pair(*roles)
+        names = dict.fromkeys(record.name for record in transcript.seen_by("first"))
+        asked = [Target("data", "model", "request", turn) for turn in (0, 1)]
+        asked += [Target("data", "model", name) for name in (GREETING, *names, END)]
+        found += [(target, ahead) for target in asked]
+    return found
 
 
 def programme():
     """What each client does, the same in every run: half is honest, the rest are faults at all frames."""
     quick = {name: fault for name, fault in FAULTS.items() if name not in LATE} | {"garbled": garbled}
     targets = frames_of_a_client()
-    pairs = [("faulty", fault, target) for target in targets for fault in quick.values()]
+    pairs = [("faulty", fault, *target) for target in targets for fault in quick.values()]
     pairs += [("replayed",), ("noise",)] * (len(pairs) // 12)
-    late = [("faulty", FAULTS[name], target) for name in LATE for target in targets]
+    late = [("faulty", FAULTS[name], *target) for name in LATE for target in targets]
     order = np.random.default_rng(7)
-    order.shuffle(pairs)
-    order.shuffle(late)
+    pairs = [pairs[at] for at in order.permutation(len(pairs))]
+    late = [late[at] for at in order.permutation(len(late))]
     hostile = late[: 32 if LONG else 6] + (pairs * (REQUESTS // len(pairs) + 1))
-    hostile = hostile[: REQUESTS // 2]
-    order.shuffle(hostile)
+    hostile = [hostile[at] for at in order.permutation(REQUESTS // 2)]
     rows = [(("honest",) if at % 2 else hostile[at // 2]) for at in range(REQUESTS)]
     plans = [[] for _ in range(CLIENTS)]
     for at, (kind, *more) in enumerate(rows):

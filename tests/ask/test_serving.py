@@ -22,7 +22,7 @@ from discreet.ask.serving import (
     question_of,
     serve,
 )
-from discreet.errors import ParameterError, ProtocolError, RefusedError
+from discreet.errors import ParameterError, ProtocolError, RefusedError, TooLargeError
 from discreet.session import Limits, request
 from discreet.wire.identity import Home
 from discreet.wire.tls import Place
@@ -99,6 +99,15 @@ def test_a_client_refuses_recordings_that_are_not_offered_before_it_asks(shared,
     with pytest.raises(ValueError, match=told):
         put(shared, people, recordings)
     assert shared.service.desk.answers.tallies() == before
+
+
+def test_what_could_not_be_kept_ahead_is_refused_before_it_counts(shared, people, monkeypatch):
+    monkeypatch.setattr(serving, "_AHEAD", 1000)
+    before = shared.service.desk.answers.tallies()
+    with pytest.raises(TooLargeError, match="too much room"):
+        put(shared, people, melodies.recording(1), ahead=True)
+    assert shared.service.desk.answers.tallies() == before
+    assert put(shared, people, melodies.recording(1)).word == "down"
 
 
 def test_the_owner_refuses_sizes_that_no_client_of_ours_would_ask_for(shared, people):

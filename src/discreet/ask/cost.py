@@ -28,7 +28,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.ask.keyword import jobs, verdict_of
+from discreet.ask.grid import jobs, verdict_of
 from discreet.crypto.choice import rows_needed
 from discreet.crypto.extension import COLUMNS, LOT, columns_shape
 from discreet.crypto.transfer import POINT

@@ -27,17 +27,18 @@ of range (`discreet.errors.CipherError`) and transfers that fail their check.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from discreet.ask.model import Model, trellis_of
+from discreet.ask.grid import block_of, dropped, features_of, fixed, frames_of, jobs, laid, verdict_of
+from discreet.ask.model import Model
 from discreet.ask.offer import Batch, Offer, Question
 from discreet.crypto.block import derive
 from discreet.crypto.garble import block_sizes
-from discreet.crypto.layout import Matrix
 from discreet.errors import ParameterError, ProtocolError, TooLargeError
 from discreet.protocols.ahead import open_early, open_late
 from discreet.protocols.garbled import Evaluating, Garbling, open_evaluating, open_garbling
@@ -48,7 +49,7 @@ from discreet.protocols.verdict import Verdict, find_word, judge, read_word, tol
 from discreet.session.plan import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,19 +65,16 @@ __all__ = [
     "answer",
     "ask",
     "compile_question",
-    "features_of",
-    "jobs",
     "prepare_model",
     "ready_data",
     "ready_model",
-    "verdict_of",
 ]
-
-_BLOCK = 128
-"""Frames of one job of scores at most."""
 
 _MOST_AHEAD = 2**31
 """Bytes of tables that are kept until the recordings are there."""
+
+_UNDER_WAY = 4
+"""Jobs of scores that have been asked and not answered."""
 
 _KEPT = 3
 """Transformed tables that are kept: some 100 MB each for full covariances."""
@@ -91,8 +89,8 @@ class Prepared:
     def __init__(self, model: Model) -> None:
         wide = model.offer.precision
         self.model = model
-        self._weights = _fixed(model.weights, wide.weight_bits)
-        self._constants = _fixed(model.constants, wide.feature_bits + wide.weight_bits)
+        self._weights = fixed(model.weights, wide.weight_bits)
+        self._constants = fixed(model.constants, wide.feature_bits + wide.weight_bits)
         self._tables: OrderedDict[Scores, Table] = OrderedDict()
         self._lock = Lock()
 
@@ -116,8 +114,8 @@ class Prepared:
 
     def columns(self, offer: Offer) -> NDArray[np.uint64]:
         """Log probabilities of symbols as words, (symbols, columns)."""
-        fixed = _fixed(self.model.weights, offer.precision.fraction)
-        return reduce_words(fixed.view(np.uint64), offer.precision.score_width)
+        words = fixed(self.model.weights, offer.precision.fraction).view(np.uint64)
+        return reduce_words(words, offer.precision.score_width)
 
 
 def prepare_model(model: Model, question: Question | None = None) -> Prepared:
@@ -133,6 +131,7 @@ def prepare_model(model: Model, question: Question | None = None) -> Prepared:
 
 def compile_question(question: Question) -> None:
     """Build circuits and tables of the lattice, which depend on nothing but the question; kept for later."""
+    import_module("rbcl")  # the group of base transfers, which takes a moment to load
     for batch in question.batches:
         for circuit, instances in verdict_of(question.offer, batch).runs():
             block_sizes(circuit, instances)
@@ -240,11 +239,11 @@ class _Drawn:
             self._words = random_words(
                 bits, offer.precision.score_width, (batch.rows, ready.model.weights.shape[1])
             )
-            self.share = _laid(self._words, offer, batch)
+            self.share = laid(self._words, offer, batch)
         else:
             self._masks = [Masks.draw(job, bits) for job in jobs(offer, batch)]
             parts = [masks.share(ready.constants) for masks in self._masks]
-            self.share = _laid(_dropped(np.concatenate(parts), offer), offer, batch)
+            self.share = laid(dropped(np.concatenate(parts), offer), offer, batch)
 
     def score(self, end: Garbling, bits: Bits) -> Steps[None]:
         """Answer for the scores of the batch."""
@@ -269,57 +268,26 @@ def _score(
 def _ask(
     offer: Offer, batch: Batch, recordings: Sequence[NDArray[Any]], end: Evaluating, bits: Bits
 ) -> Steps[NDArray[np.uint64]]:
-    """The asker's shares of all scores of a batch."""
-    rows = np.concatenate([_stretched(one, batch.frames) for one in recordings])
+    """The asker's shares of all scores of a batch; a few blocks are under way at a time."""
+    rows = frames_of(recordings, batch)
     if offer.kind == "symbols":
-        columns = offer.count * offer.states
-        words = yield from end.transfers.take(rows, offer.symbols, columns)
-        return _laid(words, offer, batch)
-    asked: list[Asking] = []
-    for at, job in zip(range(0, len(rows), _block(batch)), jobs(offer, batch), strict=True):
-        block = np.zeros((_block(batch), rows.shape[1]))
-        some = rows[at : at + len(block)]
-        block[: len(some)] = some
-        asked.append(Asking(features_of(block, offer), job, bits))
-        yield from asked[-1].send()
+        return laid((yield from end.transfers.take(rows, offer.symbols, offer.columns)), offer, batch)
+    asked: deque[Asking] = deque()
     parts: list[NDArray[np.uint64]] = []
+    for number, job in enumerate(jobs(offer, batch)):
+        asked.append(Asking(features_of(_cut(rows, number, block_of(batch)), offer), job, bits))
+        yield from asked[-1].send()
+        if len(asked) == _UNDER_WAY:
+            parts.append((yield from asked.popleft().receive()))
     for asking in asked:
         parts.append((yield from asking.receive()))
-    return _laid(_dropped(np.concatenate(parts), offer), offer, batch)
+    return laid(dropped(np.concatenate(parts), offer), offer, batch)
 
 
-def features_of(points: NDArray[np.float64], offer: Offer) -> NDArray[np.int64]:
-    """Quadratic features on the grid, (frames, terms); points beyond the declared range go on its edge."""
-    inside = np.clip(points, -1.0, 1.0)
-    if offer.kind == "diag":
-        squares = inside**2
-    else:
-        rows, columns = np.triu_indices(offer.dimension)
-        squares = inside[:, rows] * inside[:, columns]
-    return _fixed(np.concatenate([inside, squares], axis=1), offer.precision.feature_bits)
-
-
-def jobs(offer: Offer, batch: Batch) -> Iterator[Scores]:
-    """The jobs of scores of a batch: blocks of frames, all of one size."""
-    wide, ranges = offer.precision, offer.ranges
-    size, columns = _block(batch), offer.count * offer.states * offer.mixtures
-    job = Scores(
-        Matrix(size, wide.terms, columns),
-        largest=2**wide.feature_bits,
-        heaviest=_power(ranges.heaviest + wide.weight_bits),
-        share_bits=wide.share_bits,
-        constant=_power(ranges.constant + wide.feature_bits + wide.weight_bits),
-        total=_power(ranges.total + wide.weight_bits) + wide.terms,
-    )
-    for _ in range(0, batch.rows, size):
-        yield job
-
-
-def verdict_of(offer: Offer, batch: Batch) -> Verdict:
-    """The plan of the garbled part of a batch."""
-    trellis = trellis_of(offer, batch.frames)
-    width = offer.precision.score_width
-    return Verdict(trellis, width, batch.recordings, offer.mixtures, batch.least, 8 * offer.label_bytes)
+def _cut(rows: NDArray[np.float64], number: int, size: int) -> NDArray[np.float64]:
+    """One block of frames, the last filled up with zeros."""
+    some = rows[number * size : (number + 1) * size]
+    return np.concatenate([some, np.zeros((size - len(some), rows.shape[1]))])
 
 
 def _judge(
@@ -414,38 +382,6 @@ def _checked(recording: NDArray[Any], offer: Offer) -> NDArray[Any]:
 
 def _lengths(recordings: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
     return np.array([len(one) for one in recordings], dtype=np.intp)
-
-
-def _stretched(recording: NDArray[Any], frames: int) -> NDArray[Any]:
-    """Zeros up to the agreed length: these frames are scored, and their steps not taken."""
-    padded = np.zeros((frames, *recording.shape[1:]), dtype=recording.dtype)
-    padded[: len(recording)] = recording
-    return padded
-
-
-def _block(batch: Batch) -> int:
-    """Frames of one job: as few jobs as can be, all alike."""
-    return -(-batch.rows // -(-batch.rows // _BLOCK))
-
-
-def _dropped(shares: NDArray[np.uint64], offer: Offer) -> NDArray[np.uint64]:
-    """Shares on the grid of the recursion."""
-    return reduce_words(shares >> np.uint64(offer.precision.drop), offer.precision.score_width)
-
-
-def _laid(words: NDArray[np.uint64], offer: Offer, batch: Batch) -> NDArray[np.uint64]:
-    """Words (frames of all recordings and perhaps more, columns) in the order of `Verdict.shape`."""
-    apart = words[: batch.rows].reshape(batch.recordings, batch.frames, offer.count, -1)
-    return np.ascontiguousarray(apart.transpose(1, 0, 2, 3)).reshape(batch.frames, -1, apart.shape[3])
-
-
-def _fixed(values: NDArray[np.float64], bits: int) -> NDArray[np.int64]:
-    return np.round(values * 2.0**bits).astype(np.int64)
-
-
-def _power(exponent: int) -> int:
-    """2**exponent, at least 1."""
-    return 2 ** max(0, exponent)
 
 
 def ready_model(private: Mapping[str, Any], agreed: Mapping[str, Any]) -> Prepared:

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.ask.answers import Allowance, Answers
-from discreet.ask.keyword import Prepared, answer, prepare_model
+from discreet.ask.cost import cost
+from discreet.ask.keyword import Prepared, answer, compile_question, prepare_model
 from discreet.ask.keyword import ask as ask_role
 from discreet.ask.model import Model
 from discreet.ask.offer import Offer, Question
 from discreet.ask.rehearsal import Answer, vocabulary_of
-from discreet.errors import DiscreetError, ParameterError, ProtocolError
+from discreet.errors import DiscreetError, ParameterError, ProtocolError, TooLargeError
 from discreet.randomness import secure
 from discreet.session.client import Wanted, visit
 from discreet.session.desk import Session
@@ -65,7 +66,7 @@ LONGEST, PADDING, TOGETHER = 200, 100, 16
 """What is offered unless the owner says otherwise: frames of a recording (100 a second), lengths shown in
 steps of so many frames, and recordings of one question."""
 
-_WARM = 100
+_WARM, _AHEAD = 100, 1 << 31
 _FIXED, _TABLES = 256 << 20, 3
 _A_WEIGHT, _A_SCORE, _A_SYMBOL = 3600, 2048, 32
 """Bytes: of a weight in a transformed table, of a score of a frame, of a symbol's score under a mask."""
@@ -230,6 +231,8 @@ def ask(
         sizes = {"frames": [offer.padded(lengths[place]) for place in order], "ahead": int(ahead)}
         question = question_of(offer, sizes, together)
         seen.append((question, order))
+        compile_question(question)  # now, and not while a worker of the service waits for us
+        _check_ahead(question)
         steps = ask_role([features[place] for place in order], question.plan.agreed, secure())
         return Wanted(QUESTION, sizes, question.plan, "data", steps)
 
@@ -271,6 +274,16 @@ def offered(plain: Mapping[str, Any]) -> tuple[Offer, int]:
             remedy="Compare versions, and the address.",
         ) from None
     return offer, together
+
+
+def _check_ahead(question: Question) -> None:
+    """Refuse what our role would refuse, before it counts as an answer."""
+    if question.ahead and cost(question).tables > _AHEAD:
+        raise TooLargeError(
+            "the tables of this question take too much room to be kept",
+            wanted=f"at most {_AHEAD >> 20} MiB",
+            remedy="Ask for fewer recordings at once, or not ahead.",
+        )
 
 
 def _features(recordings: Any, offer: Offer, prepared: bool) -> list[NDArray[Any]]:

@@ -30,7 +30,7 @@ ASSUMED_IDS = 100_000
 """How many ids each holder is thought to have, if rows are matched and nothing else is said."""
 
 _START, _EACH = 0.3, 0.2
-_BYTE = {"helper": 4.5e-9, "transfer": 6.5e-9, "lattice": 80e-9, "three": 5.5e-9}
+_BYTE = {"helper": 4.5e-9, "transfer": 6.5e-9, "lattice": 50e-9, "three": 5.5e-9}
 _CELL = 0.5e-9
 _ID = 1.3e-4
 _DRAWING, _GATE = 0.15, 5e-7

@@ -15,8 +15,8 @@ is a chord of a convex set. A change by k is k such steps, so it costs k times a
 cost the root of the sum of squares, because products of trade-off functions keep their order (Dong, Roth and
 Su 2022). We charge for
     mu = r sqrt(F) / sigma * (1 + 1 / (16 sigma^2)),        sigma >= 3/4,
-half as much again as the expansion needs. `tests/mechanisms/test_tables.py` computes the corners for many
-sigmas, thirty deviations out (beyond lies a mass of 1e-190). At sigma 12 the price is four parts in ten
+half as much again as the expansion needs. `tests/mechanisms/test_noisy_tables.py` computes the corners for
+many sigmas, thirty deviations out (beyond lies a mass of 1e-190). At sigma 12 the price is four parts in ten
 thousand, where one unit a cell more (`discreet.mechanisms.noise`) would double what a person can change.
 """
 

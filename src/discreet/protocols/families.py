@@ -16,6 +16,8 @@ Routes, and whom they trust beside the party itself:
     "lattice"     the same: fewer bytes and more work (`discreet.protocols.encrypting`)
     "three"       no two of three workers collude (`discreet.protocols.working`)
 
+For products of numbers that are no states, see `discreet.protocols.product`.
+
 **Reveals** rows, sizes and families, which all agree to, and nothing of the codes: what a party receives is
 uniform, or encrypted. Whoever opens shares reveals exact counts: add noise first. **Trusts** that parties
 follow the protocol: one who sends other words than it should changes tables unseen, but learns no more by it.

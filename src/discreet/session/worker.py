@@ -7,7 +7,8 @@ carried on while the role computes what comes next.
     service -> worker   begin {load, private}, job {function, role, agreed, memory}, content, stop
     worker -> service   ready, send {name} + content, receive {name, limits}, output, failed, stopped
 
-**Reveals** to the process of the service the messages and the output of the role, not its private input.
+**Reveals** to the process of the service the messages and the output of the role. That process has read the
+private input as well, to make its offer, but runs no role.
 """
 
 from __future__ import annotations

@@ -193,6 +193,10 @@ def test_a_damaged_folder_is_refused(kept, tmp_path):
         ("dealer", "receipt.json", lambda plain: plain["plan"]["learns"].update(dealer="nothing at all")),
         ("dealer", "receipt.json", lambda plain: plain.update(traffic=None)),
         ("dealer", "receipt.json", lambda plain: plain.update(rows="many")),
+        ("dealer", "receipt.json", lambda plain: plain.update(versions="1")),
+        ("dealer", "receipt.json", lambda plain: plain.update(seconds=10**400)),
+        ("dealer", "receipt.json", lambda plain: plain["account"]["guarantee"].update(trusts=7)),
+        ("dealer", "receipt.json", lambda plain: plain["account"]["guarantee"].update(reveals=[7])),
     ):
         place = tmp_path / "copy"
         shutil.rmtree(place, ignore_errors=True)

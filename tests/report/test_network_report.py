@@ -50,6 +50,11 @@ def test_a_network_without_end_has_a_page_without_a_picture() -> None:
     assert "too large for a picture" in page and "<img" not in page
 
 
+def test_long_chains_make_no_endless_pictures() -> None:
+    height = imread(io.BytesIO(draw_network(paper(lattice(130, 1))))).shape[0]
+    assert height < 100 * 240 * 0.72  # as tall as a hundred layers would be
+
+
 def test_the_page_escapes_every_name_and_asks_for_nothing() -> None:
     structure = Structure({EVIL: (EVIL, "b"), "c": ("x",)}, {"c": (EVIL,)})
     network = Network(structure, {EVIL: np.array([0.25, 0.75]), "c": np.ones((2, 1))})

@@ -86,12 +86,12 @@ def receipt_paper(receipt: Mapping[str, Any]) -> JoinPaper:
             raise BundleError("the receipt does not fit its plan")
         flows, shared = _flows(plan, name, rows, receipt["traffic"]["peers"])
         _ = receipt["total"]["messages"], receipt["total"]["rounds"], float(receipt["seconds"])
-        parties = dict(receipt["parties"])
-    except (KeyError, TypeError, ValueError, AttributeError):
+        parties, versions = dict(receipt["parties"]), dict(receipt["versions"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise BundleError("the receipt of the joint run is damaged") from None
     return JoinPaper(
         guarantee=guarantee,
-        receipt={**receipt, "parties": parties},
+        receipt={**receipt, "parties": parties, "versions": versions},
         digest="",
         bought=(),
         sentence=_sentence(plan),

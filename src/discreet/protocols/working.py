@@ -325,14 +325,14 @@ def payload(agreed: Families) -> dict[tuple[str, str], int]:
         add(worker, before, KEY)
         for holder in agreed.holders:
             add(holder, worker, KEY * len(course.keyed(holder, worker)))
-        for rows in agreed.chunks:
+        for rows, times in agreed.sizes.items():
             for holder in agreed.holders:
                 words = rows * sum(map(course.free, course.sends(holder, worker)))
-                add(holder, worker, 8 * packed_length(words, course.bits))
+                add(holder, worker, times * 8 * packed_length(words, course.bits))
             for place in range(1, course.depth):
                 again = course.shared_again(place)
                 words = rows * sum(course.cells(agreed.chains[number], place) for number in again)
-                add(worker, before, 8 * packed_length(words, course.bits))
+                add(worker, before, times * 8 * packed_length(words, course.bits))
     return total
 
 
@@ -340,7 +340,7 @@ def rounds(agreed: Families) -> int:
     """The keys; for every piece of rows an exchange and the steps of the longest chain."""
     course = Cut(agreed)
     again = sum(bool(course.shared_again(place)) for place in range(1, course.depth))
-    return 1 + len(agreed.chunks) * (1 + again)
+    return 1 + sum(agreed.sizes.values()) * (1 + again)
 
 
 def _whole(words: Words, first: bool) -> Words:

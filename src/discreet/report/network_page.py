@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_network", "face_network"]
 
-_WIDE, _LAYER = 6.4, 0.72
+_WIDE, _LAYER, _TALLEST = 6.4, 0.72, 60.0  # inches; pictures of more than 65,536 pixels cannot be made
 _MOST_NAMED = 120
 _BOX = 0.2  # half the height of a node, in layers
 _BESIDE = 5.5  # with fewer boxes side by side, boxes stay as large
@@ -61,7 +61,7 @@ def draw_network(paper: NetworkPaper, colours: Colours = DAY) -> bytes:
     layers = arrange(paper.network.structure)
     wide = max(layers.width, _BESIDE)
     places = {node: _point(place, wide) for node, place in layers.nodes.items()}
-    canvas = make_figure(_WIDE, max(1.6, _LAYER * len(layers.rows)), colours)
+    canvas = make_figure(_WIDE, min(_TALLEST, max(1.6, _LAYER * len(layers.rows))), colours)
     axes: Any = canvas.add_subplot(1, 1, 1)
     for node, parents in paper.network.structure.parents.items():
         for parent in parents:

@@ -62,8 +62,8 @@ def plan_text(draft: Draft) -> str:
 #   discreet join check plan.toml                 what it reveals to whom, and what it costs
 #   discreet join rehearse plan.toml {data}
 #                                                 all parties on this machine, to try it
-#   discreet join run plan.toml --as {first} --data {first}.csv
-#                                                 one party, on its own machine
+#   discreet join run plan.toml --as {first} --data {first}.csv --ledger {first}.ledger
+#                                                 one party, on its own machine; a ledger if it pays
 
 job = "network"
 name = "{draft.name}"{_gap(9 + len(draft.name))}# also the name of the budget in ledgers

@@ -8,9 +8,9 @@ The owner of the model declares `Ranges`: bounds rounded up to powers of two, wh
 the box, however unlike speech it is. They are all that the widths reveal of the model.
 
 **On the grid.** z is rounded to multiples of 2**-f, w to multiples of 2**-g, the constant to 2**-(f+g). The
-sums of products are exact modulo 2**share_bits but for one unit (`discreet.crypto.setting`). Both parties then drop the lowest ``drop`` = f + g - fraction bits of
-their shares: what is left are shares modulo 2**score_width of the score in units of 2**-fraction, rounded
-down, or one unit less.
+sums of products are exact modulo 2**share_bits but for one unit (`discreet.crypto.setting`). Both parties
+then drop the lowest ``drop`` = f + g - fraction bits of their shares: what is left are shares modulo
+2**score_width of the score in units of 2**-fraction, rounded down, or one unit less.
 
 **No overflow, scores.** With w as rounded and all |z_k| <= 1 the sum is below (total + terms 2**-g + constant
 + 1) 2**(f+g) < 2**(share_bits - 1), which `discreet.protocols.scores.Scores` checks. Scores of components lie

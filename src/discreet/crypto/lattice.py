@@ -13,11 +13,12 @@ ones among 21 fair bits each: |e| <= B = 21, standard deviation 3.24. A cipherte
 **Security, circuit privacy, budget.** `discreet.crypto.setting` says which q is safe at 128 bits, proves
 that the flood hides the weights but for 2**-40, and that shares open exactly in the worst case.
 
-An owner who sends a public key with large e' or ciphertexts with large e chooses what its shares are of: any
-linear form of w, not of whole numbers only. Under an exact setting it also **reads bits of w** from what it opens.
+An owner who sends a public key with large e' or ciphertexts with large e chooses what its shares are of:
+any linear form of w, not of whole numbers only. Under an exact setting it also **reads bits of w** from
+what it opens.
 
-**Does not protect** against either party learning from what is done with the shares later. Sizes are public. Running time does not depend on values,
-as far as numpy's does not.
+**Does not protect** against either party learning from what is done with the shares later. Sizes are
+public. Running time does not depend on values, as far as numpy's does not.
 """
 
 from __future__ import annotations
@@ -145,7 +146,11 @@ class PublicKey:
         pair, outputs = cipher.values(self.setting), table.values.shape[2]
         parts = [
             self._part(
-                pair, table.values[:, :, some], positions, bits, None if masks is None else masks[..., some, :]
+                pair,
+                table.values[:, :, some],
+                positions,
+                bits,
+                None if masks is None else masks[..., some, :],
             )
             for some in (slice(at, at + _GROUP) for at in range(0, outputs, _GROUP))
         ]

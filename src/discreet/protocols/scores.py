@@ -8,12 +8,13 @@ features, too.
     asker   -> scorer    "scores/query"     a public key and encrypted features
     scorer  -> asker     "scores/answer"    encrypted results, masked and flooded
 
-**Reveals** nothing but sizes and the agreed bounds. To the scorer: encryptions. To the asker: a uniform share and,
-within 2**-40 and the security of the lattice cipher, nothing of the weights (`discreet.crypto.setting`).
-**Trusts** that both follow the protocol: an asker who makes errors in its ciphertexts larger than agreed reads
-three bits of a weight from every result. With ``exact=False`` it does not, whatever it sends: it sees nothing but
-its share, of any linear form of the weights that it likes, and could learn only from what is later done with it.
-**Exact**, or in that case off by one at most: `Scores` refuses bounds under which a result could leave its share; each party checks its own numbers against the
+**Reveals** nothing but sizes and the agreed bounds. To the scorer: encryptions. To the asker: a uniform
+share and, within 2**-40 and the security of the lattice cipher, nothing of the weights
+(`discreet.crypto.setting`). **Trusts** that both follow the protocol: an asker who makes errors in its
+ciphertexts larger than agreed reads three bits of a weight from every result. With ``exact=False`` it does
+not, whatever it sends: it sees nothing but its share, of any linear form of the weights that it likes, and
+could learn only from what is later done with it. **Exact**, or in that case off by one at most: `Scores`
+refuses bounds under which a result could leave its share; each party checks its own numbers against the
 bounds before it draws or sends anything.
 """
 
@@ -52,8 +53,8 @@ class Scores:
 
     ``largest`` and ``heaviest`` bound the sizes of the asker's and the scorer's integers, ``constant`` that
     of the constants, and ``total``, if given, what the sizes of the weights of one result add up to. Raises
-    `ParameterError` if a result could leave ``share_bits`` bits with a sign. Unless ``exact``, shares join to the
-    result, one more or one less, and nothing is trusted of the asker.
+    `ParameterError` if a result could leave ``share_bits`` bits with a sign. Unless ``exact``, shares join to
+    the result, one more or one less, and nothing is trusted of the asker.
     """
 
     layout: Matrix | Correlation

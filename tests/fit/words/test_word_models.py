@@ -172,7 +172,12 @@ def test_an_altered_folder_is_refused(tmp_path: Path) -> None:
     (folder / "model.json").write_text(json.dumps(plain))
     WordModels.load(folder)
     receipt = json.loads((folder / "receipt.json").read_text())
-    strange = [json.dumps({**receipt, "front": 0}), json.dumps({**receipt, "account": 1.5}), "[]", "[" * 10**5]
+    strange = [
+        json.dumps({**receipt, "front": 0}),
+        json.dumps({**receipt, "account": 1.5}),
+        "[]",
+        "[" * 10**5,
+    ]
     for text in strange:
         (folder / "receipt.json").write_text(text)
         with pytest.raises(BundleError):

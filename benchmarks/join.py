@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from experiments.paper_asia import paper_asia
 from experiments.places import data_folder
 
 from benchmarks.table import Finding
@@ -18,7 +19,6 @@ from discreet.join import JoinPlan, check, rehearse, roles
 from discreet.mechanisms.tables import law
 from discreet.models.bif import read_bif
 from discreet.models.network import Network
-from discreet.models.structure import Structure
 from discreet.models.tally import tally
 from discreet.protocols.step import run_parties
 from discreet.randomness import secure, seeded
@@ -26,35 +26,16 @@ from discreet.randomness import secure, seeded
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["asia", "run"]
+__all__ = ["run"]
 
 _MINUTE = 60.0
 _BYTES_OFF = 0.2
 _KL = {"asia": 0.03, "alarm": 0.035}
-_ASIA: dict[str, tuple[tuple[str, ...], Any]] = {
-    "A": ((), 0.99),
-    "S": ((), 0.5),
-    "T": (("A",), [0.1, 0.05]),
-    "L": (("S",), [0.3, 0.6]),
-    "B": (("S",), [0.1, 0.8]),
-    "E": (("T", "L"), [[0.9, 0.1], [0.1, 0.01]]),
-    "X": (("E",), [0.2, 0.6]),
-    "D": (("E", "B"), [[0.9, 0.2], [0.8, 0.9]]),
-}
-
-
-def asia() -> Network:
-    """ASIA with the tables of E and D as in the paper, and the others of its sibling."""
-    structure = Structure(
-        dict.fromkeys(_ASIA, ("first", "second")), {node: parents for node, (parents, _) in _ASIA.items()}
-    )
-    tables = {node: np.stack([np.asarray(p), 1 - np.asarray(p)], axis=-1) for node, (_, p) in _ASIA.items()}
-    return Network(structure, tables)
 
 
 def run(full: bool) -> list[Finding]:
     """A million rows of ALARM if ``full``, a tenth of that if not."""
-    found = _noisy("asia", asia(), 2_000, _asia_sites(), 20 if full else 6)
+    found = _noisy("asia", paper_asia(), 2_000, _asia_sites(), 20 if full else 6)
     folder = data_folder()
     if folder is None:
         return found

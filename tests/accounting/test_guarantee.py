@@ -133,6 +133,9 @@ def test_a_guarantee_survives_json_exactly(
         {"rows_per_person": 0.0},
         {"rows_per_person": math.inf},
         {"rows_per_person": "2"},
+        {"trusts": 7},
+        {"reveals": (None,)},
+        {"declared": ([],)},
     ],
 )
 def test_a_guarantee_that_makes_no_sense_is_refused(change: dict[str, Any]) -> None:

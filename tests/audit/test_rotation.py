@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.models.test_signs import PAPER
 
 from discreet.audit import breach, rotation
 from discreet.audit.breach import Quiet, breaches, invent, quiet, report, words_of
@@ -54,22 +55,10 @@ def test_the_published_way_counts_rightly(people):
 
 def test_the_system_of_signs_is_the_printed_one():
     """Section 3.1: eight equations for the counts a ... h, and their right-hand side."""
-    printed = np.array(
-        [
-            [-1, -1, -1, -1, 1, 1, 1, 1],
-            [-1, -1, 1, 1, -1, -1, 1, 1],
-            [-1, 1, -1, 1, -1, 1, -1, 1],
-            [1, 1, -1, -1, -1, -1, 1, 1],
-            [1, -1, 1, -1, -1, 1, -1, 1],
-            [-1, 1, 1, -1, 1, -1, -1, 1],
-            [1, -1, -1, 1, 1, -1, -1, 1],
-            [1, 1, 1, 1, 1, 1, 1, 1],
-        ]
-    )
     z, x, y = np.where(np.random.default_rng(2).random((3, 500)) < 0.4, 1, -1)
     sides = [z, x, y, z * x, z * y, z * x * y, x * y, np.ones(500)]
     pips = np.array([side.sum() for side in sides])
-    solved = np.linalg.solve(printed.astype(float), pips)
+    solved = np.linalg.solve(PAPER.astype(float), pips)
     ours = rotation.counts_of(np.array([[[pips[7], pips[2]], [pips[1], pips[6]]],
                                         [[pips[0], pips[4]], [pips[3], pips[5]]]]))  # fmt: skip
     printed_order = ours[::-1, ::-1, ::-1]  # the paper begins with -1, and z is the slowest

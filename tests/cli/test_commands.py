@@ -203,7 +203,7 @@ def test_each_error_has_its_code_one_panel_and_no_traceback(code, kind, words, t
         (("--method", "input", "--person", "user"), ("--method input protects rows", "--method joint")),
         (("--covariance", "round"), ("no such --covariance", "full or tied")),
         (("--rows-per-person", 3), ("--rows-per-person bounds nobody",)),
-        (("--rounds", 0), ("--rounds must be",)),
+        (("--rounds", 0), ("--rounds is not a whole number",)),
         (("--radius", 1), ("--bounds low:high or --radius",)),
     ],
 )

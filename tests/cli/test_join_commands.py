@@ -187,3 +187,32 @@ def test_a_party_that_waits_alone_is_told_so(tmp_path):
     assert not (tmp_path / "out").exists()
     left = json.loads(call("ledger", "show", folder / "north.ledger", "--json").stdout)
     assert left["budgets"][0]["runs"] == 0
+
+
+def test_networks_are_shown_with_their_margins_unless_they_are_too_dense(capsys, monkeypatch):
+    """What `discreet show` prints of a receiver's folder."""
+    from types import SimpleNamespace
+
+    from joint_cases import people, settings
+
+    from discreet.cli.join import joint
+    from discreet.errors import TooLargeError
+    from discreet.join import JoinPlan
+    from discreet.models.margins import parameters
+    from discreet.models.network import Network
+    from discreet.models.tally import tally
+
+    plan = JoinPlan.of(settings("helper", to=("south",)))
+    network = parameters(tally(people(1), plan.network), plan.network, prior=1.0)
+    paper = SimpleNamespace(plan=plan, name="south", role="holder", rows=24, network=network)
+    joint(paper)
+    shown = capsys.readouterr().out
+    for state, chance in zip(plan.network.states["D"], network.query(["D"]), strict=True):
+        assert f"{state} {chance:.1%}" in shown
+
+    def refuse(self, *, most=0):
+        raise TooLargeError("too dense")
+
+    monkeypatch.setattr(Network, "margins", refuse)
+    joint(paper)
+    assert "too dense to say" in capsys.readouterr().out

@@ -2,16 +2,18 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from discreet.accounting.ledger import Ledger
-from discreet.bundle import is_receipt, load_bundle, load_receipt, save_receipt
+from discreet.bundle import is_receipt, load_bundle, load_receipt, save_bundle, save_receipt, tensor_digest
 from discreet.errors import BundleError, DiscreetError, ParameterError
+from discreet.fit import BayesianNetwork
 from discreet.jobs import check_join, demo_join, new_join, rehearse_join, show_bundle
 from discreet.jobs.hospitals import asia
-from discreet.jobs.joint import KIND, joint_paper, receipt_paper
+from discreet.jobs.joint import joint_paper, receipt_paper
 from discreet.join import JoinPlan
 from discreet.models.bif import read_bif
 
@@ -69,7 +71,7 @@ def test_ledgers_are_charged_once_and_the_receipt_says_so(kept):
 def test_what_a_folder_holds_can_be_shown_again(kept):
     done, folder, _ = kept
     shown = show_bundle(folder / "out" / "north")
-    assert shown.kind == KIND
+    assert shown.kind == "joint-network"
     paper, before = shown.paper, done.papers["north"]
     assert paper.name == "north"
     assert paper.to_dict() == before.to_dict()
@@ -82,6 +84,43 @@ def test_what_a_folder_holds_can_be_shown_again(kept):
     assert helper.paper.network is None
     assert not helper.paper.receives
     assert helper.paper.to_dict()["cpts"] is None
+
+
+def test_what_a_party_kept_loads_as_a_bayesian_network(kept, tmp_path):
+    done, folder, _ = kept
+    model = BayesianNetwork.load(folder / "out" / "north")
+    joined = done.joined
+    assert model.network_.structure == joined.plan.network
+    assert all(np.array_equal(model.cpt(node), joined.model.tables[node]) for node in joined.model.tables)
+    assert model.guarantee_ == joined.guarantee
+    assert (model.epsilon, model.prior) == (1.0, joined.plan.release.prior)
+    assert np.isclose(model.query(["lung"], {"smoke": "yes"}).sum(), 1.0)
+    assert len(model.sample(5, random_state=1)["lung"]) == 5
+    written = model.to_bif(tmp_path / "again.bif").read_bytes()
+    assert written == (folder / "out" / "north" / "network.bif").read_bytes()
+    with pytest.raises(BundleError, match="Copy the folder"):
+        model.save(tmp_path / "again")
+    with pytest.raises(BundleError, match="is missing"):
+        BayesianNetwork.load(folder / "out" / "dealer")
+
+
+@pytest.mark.parametrize("damage", ["prior", "guarantee", "tensor", "shape"])
+def test_a_joint_bundle_of_a_stranger_is_checked_before_it_is_loaded(kept, tmp_path, damage):
+    bundle = load_bundle(kept[1] / "out" / "north")
+    receipt, tensors = json.loads(json.dumps(bundle.receipt)), dict(bundle.tensors)
+    description = json.loads(json.dumps(bundle.description))
+    if damage == "prior":
+        receipt["plan"]["agreed"]["release"]["prior"] = "many"
+    elif damage == "guarantee":
+        description["guarantee"] = receipt["account"]["guarantee"] = {}
+    elif damage == "tensor":
+        del tensors["cpt/lung"]
+    else:
+        tensors["cpt/lung"] = tensors["cpt/lung"][:1]
+    receipt["account"]["digest"] = tensor_digest(tensors)
+    save_bundle(tmp_path / "out", replace(bundle, receipt=receipt, tensors=tensors, description=description))
+    with pytest.raises(BundleError):
+        BayesianNetwork.load(tmp_path / "out")
 
 
 def test_the_helper_keeps_no_number_of_the_result(kept):
@@ -154,6 +193,10 @@ def test_a_damaged_folder_is_refused(kept, tmp_path):
         ("dealer", "receipt.json", lambda plain: plain["plan"]["learns"].update(dealer="nothing at all")),
         ("dealer", "receipt.json", lambda plain: plain.update(traffic=None)),
         ("dealer", "receipt.json", lambda plain: plain.update(rows="many")),
+        ("dealer", "receipt.json", lambda plain: plain.update(versions="1")),
+        ("dealer", "receipt.json", lambda plain: plain.update(seconds=10**400)),
+        ("dealer", "receipt.json", lambda plain: plain["account"]["guarantee"].update(trusts=7)),
+        ("dealer", "receipt.json", lambda plain: plain["account"]["guarantee"].update(reveals=[7])),
     ):
         place = tmp_path / "copy"
         shutil.rmtree(place, ignore_errors=True)

@@ -87,9 +87,10 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path):
     file = tmp_path / "run.toml"
     with pytest.raises(ParameterError, match="cannot be read"):
         read_plan(file)
-    file.write_text("epsilon: 3")
-    with pytest.raises(ParameterError, match="is not TOML"):
-        read_plan(file)
+    for text in ("epsilon: 3", "epsilon = " + "9" * 5000, "a = " + "[" * 50_000 + "]" * 50_000):
+        file.write_text(text)
+        with pytest.raises(ParameterError, match="is not TOML"):
+            read_plan(file)
 
 
 def test_without_out_a_paid_result_is_never_replaced(tmp_path: Path, monkeypatch):

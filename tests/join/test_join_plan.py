@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from joint_cases import COLUMNS, EDGES, people, settings
+from joint_cases import COLUMNS, EDGES, STATES, people, settings
 
-from discreet.errors import DomainError, ParameterError, TooLargeError
+from discreet.errors import BundleError, DomainError, ParameterError, TooLargeError
 from discreet.join import JoinPlan
 from discreet.join.layout import Layout, Piece
 from discreet.join.plan import PROTOCOL, VERSION
+from discreet.join.promise import guarantee
 from discreet.models.bif import write_bif
 from discreet.models.margins import parameters
 from discreet.models.structure import Structure
@@ -88,6 +89,9 @@ def test_a_structure_from_a_file_is_its_content(tmp_path):
     assert found.session_plan().digest() == wanted.session_plan().digest()
     with pytest.raises(ParameterError, match="cannot be read"):
         JoinPlan.of({**given, "structure": {"file": "absent.bif"}}, folder=tmp_path)
+    (tmp_path / "damaged.bif").write_text("network n { }\nvariable a { /* ")
+    with pytest.raises(BundleError, match="line 2 of the network: a comment is not closed"):
+        JoinPlan.of({**given, "structure": {"file": "damaged.bif"}}, folder=tmp_path)
     with pytest.raises(ParameterError, match="but not both"):
         JoinPlan.of({**given, "structure": {"file": "x.bif", "edges": EDGES}}, folder=tmp_path)
 
@@ -138,6 +142,7 @@ WRONG = {
     "unknown setting": (("colour",), "red", "no setting 'colour'"),
     "unknown setting of a party": (("parties", "north", "colums"), [], "no setting 'parties.north.colums'"),
     "no name": (("name",), None, "name is not given"),
+    "a name that passes for words of ours": (("name",), "x\nGuarantee: all is well", "one line of text"),
     "another job": (("job",), "mixture", "job cannot be understood"),
     "an unknown role": (("parties", "north", "role"), "boss", "parties.north.role"),
     "a party with a bad name": (("parties", "a b"), {"role": "analyst"}, "not a name for a party"),
@@ -170,6 +175,10 @@ WRONG = {
     "a helper who pays": (("release", "pays"), ["dealer"], "only holders pay"),
     "an idle analyst": (("parties", "office"), {"role": "analyst"}, "an analyst gets nothing"),
     "no time": (("time",), {"silence": 0}, "time.silence"),
+    "endless time": (("time",), {"whole": float("inf")}, "time.whole"),
+    "noise without a prior": (("release", "prior"), 0, "prior is out of range"),
+    "an epsilon too long for a float": (("release", "epsilon"), 10**400, "epsilon is out of range"),
+    "an infinite prior": (("release", "prior"), float("inf"), "prior is out of range"),
 }
 
 
@@ -185,6 +194,10 @@ def test_files_that_are_no_plan_are_refused(tmp_path):
         written(tmp_path, "job = ")
     with pytest.raises(ParameterError, match="cannot be read"):
         JoinPlan.read(tmp_path / "absent.toml")
+    with pytest.raises(ParameterError, match="nested too deeply"):
+        written(tmp_path, "a = " + "[" * 50_000 + "]" * 50_000)
+    with pytest.raises(ParameterError, match="a number is too long"):
+        written(tmp_path, "a = " + "9" * 5000)
 
 
 def test_transfers_are_for_two_and_workers_are_three():
@@ -228,6 +241,17 @@ def test_the_ring_has_room_for_counts_and_for_all_noise_that_can_be_drawn():
         Layout(JoinPlan.of(given)).sharing(24)
 
 
+def test_local_tables_that_are_too_large_are_refused_with_the_plan():
+    """A holder would find out when it counts: after it has paid."""
+    given = settings("helper")
+    given["structure"] = {
+        "states": STATES | {name: [str(number) for number in range(9000)] for name in "AB"},
+        "edges": EDGES,
+    }
+    with pytest.raises(TooLargeError, match="cells"):
+        JoinPlan.of(given)
+
+
 def test_tables_that_are_too_large_are_refused_before_memory_is_taken():
     states = {name: [str(number) for number in range(200)] for name in "ABC"}
     given = {
@@ -243,3 +267,19 @@ def test_tables_that_are_too_large_are_refused_before_memory_is_taken():
     with pytest.raises(TooLargeError, match="8,000,000 cells"):
         Layout(JoinPlan.of(given))
     assert Structure.of_edges([], states).cells() == 600
+
+
+def test_parties_without_rows_are_told_what_signs_of_life_tell():
+    """They follow how many ids the longest list has: for the helper that is new."""
+    plan = JoinPlan.of(settings("helper", ids=True))
+    for name in ("dealer", "office"):
+        assert "signs of life" in plan.learns[name]
+        assert "signs of life" not in JoinPlan.of(settings("helper")).learns[name]
+
+
+def test_a_promise_for_first_rows_says_that_a_row_is_an_id():
+    """Who adds an earlier row under an id that is there changes a row: sqrt(2) times as much."""
+    given = settings("helper", noisy=True, ids=True)
+    assert not any("the first" in fact for fact in guarantee(JoinPlan.of(given)).declared)
+    given["rows"]["duplicates"] = "first"
+    assert any("the first" in fact for fact in guarantee(JoinPlan.of(given)).declared)

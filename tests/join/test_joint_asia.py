@@ -4,42 +4,23 @@ import os
 
 import numpy as np
 import pytest
+from experiments.paper_asia import paper_asia
 from joint_cases import pooled
 from test_joint_counts import in_memory
 
 from discreet.join import JoinPlan
 from discreet.models.margins import parameters
-from discreet.models.network import Network
-from discreet.models.structure import Structure
 from discreet.models.tally import tally
 from discreet.randomness import seeded
 
 RUNS = 200 if os.environ.get("DISCREET_LONG") == "1" else 20
 ROWS = 2_000
-TRUE = {
-    "A": ((), 0.99),
-    "S": ((), 0.5),
-    "T": (("A",), [0.1, 0.05]),
-    "L": (("S",), [0.3, 0.6]),
-    "B": (("S",), [0.1, 0.8]),
-    "E": (("T", "L"), [[0.9, 0.1], [0.1, 0.01]]),
-    "X": (("E",), [0.2, 0.6]),
-    "D": (("E", "B"), [[0.9, 0.2], [0.8, 0.9]]),
-}
 SITES = {"one": list("ATEXD"), "two": list("SLB")}
 THREE = {"one": list("ATX"), "two": list("SLB"), "three": list("ED")}
 
 
-def asia():
-    structure = Structure(
-        dict.fromkeys(TRUE, ("yes", "no")), {node: parents for node, (parents, _) in TRUE.items()}
-    )
-    tables = {node: np.stack([np.asarray(p), 1 - np.asarray(p)], axis=-1) for node, (_, p) in TRUE.items()}
-    return Network(structure, tables)
-
-
 def plan_of(sites, kind):
-    structure = asia().structure
+    structure = paper_asia().structure
     parties = {name: {"role": "holder", "columns": columns} for name, columns in sites.items()}
     if kind == "helper":
         parties["dealer"] = {"role": "helper"}
@@ -64,7 +45,7 @@ def plan_of(sites, kind):
 )
 def test_the_joint_tables_are_the_pooled_maximum_likelihood(sites, kind):
     plan = plan_of(sites, kind)
-    codes = asia().sample(ROWS, seeded(4))
+    codes = paper_asia().sample(ROWS, seeded(4))
     tables = in_memory(plan, codes)["one"]["tables"]
     assert all(np.array_equal(tables[node], table) for node, table in pooled(plan, codes).items())
     joint = parameters(tables, plan.network, prior=0.0)
@@ -74,7 +55,7 @@ def test_the_joint_tables_are_the_pooled_maximum_likelihood(sites, kind):
 
 
 def test_over_many_data_sets_e_and_d_are_within_sampling_error_of_the_truth():
-    plan, network = plan_of(SITES, "helper"), asia()
+    plan, network = plan_of(SITES, "helper"), paper_asia()
     margins = network.margins()
     found = {"E": [], "D": []}
     for seed in range(RUNS):

@@ -134,6 +134,21 @@ def test_who_knows_that_somebody_is_there_is_told_what_the_noise_is_worth_then()
     assert among_known(JoinPlan.of(settings("helper"))) == np.inf
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 10.0, 25.0])
+def test_what_it_is_worth_then_counts_the_distance_of_drawn_noise(epsilon):
+    plan = wide("helper", epsilon=epsilon)
+    known, law_of = among_known(plan), Layout(plan).law
+    exact = gaussian_delta(np.sqrt(2) / law_of.event.noise, known)
+    assert exact + Layout(plan).draw(1).delta(known) <= guarantee(plan).delta or np.isinf(known)
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 60.0, 5000.0])
+def test_budgets_that_drawn_noise_cannot_meet_are_refused(epsilon):
+    """Its distance counts e**epsilon times: at 40 delta would be 0.005, at 60 more than one."""
+    with pytest.raises(ParameterError, match="not near enough"):
+        guarantee(wide("helper", epsilon=epsilon))
+
+
 def test_the_model_is_made_of_noisy_tables_as_a_single_holders_is():
     plan = wide("helper")
     random = np.random.default_rng(5)

@@ -9,6 +9,7 @@ from discreet.errors import BudgetError, LedgerError, OverspentError, ParameterE
 from discreet.join import JoinPlan, rehearse
 from discreet.join.payment import Payment, Purse, finish
 from discreet.join.promise import guarantee
+from discreet.protocols import families
 from discreet.protocols.step import Receive, Send, run_parties
 from discreet.randomness import secure
 
@@ -118,6 +119,15 @@ def test_other_rows_than_the_plan_says_charge_nothing(tmp_path):
 
     with pytest.raises(ProtocolError, match="another number of rows"):
         run_parties({**steps, "west": tells_another_number(steps["west"])})
+    assert spent(book) == [0]
+
+
+def test_rows_that_cannot_be_counted_are_refused_before_anybody_pays(tmp_path, monkeypatch):
+    plan, book = paying("north"), ledger(tmp_path, "north")
+    monkeypatch.setattr(families, "_MOST_ROWS", 23)  # instead of billions of rows
+    steps = steps_of(plan, {"north": Purse.of(book, plan)})
+    with pytest.raises(ParameterError, match="rows are out of range"):
+        run_parties(steps)
     assert spent(book) == [0]
 
 

@@ -108,6 +108,18 @@ def test_damaged_text_is_refused_with_its_line(text: str, line: int, words: str)
         parse_bif(text)
 
 
+@pytest.mark.parametrize("end", ["/* ", "/*/", "\n/*\n\n"])
+def test_comments_that_never_end_are_refused_at_once(end: str) -> None:
+    """Looking for the end of each of them anew took half a minute for 120 kB."""
+    with pytest.raises(BundleError, match=r"line [23] of the network: a comment is not closed"):
+        parse_bif("\n" + end * 200_000 if end == "/* " else "\n" + end)
+
+
+def test_a_number_of_states_may_be_too_long_to_be_a_number() -> None:
+    with pytest.raises(BundleError, match="than announced"):
+        parse_bif("variable a { type discrete [ " + "9" * 5000 + " ] { x, y }; }")
+
+
 def test_cycles_are_refused() -> None:
     variables = "".join(f"variable {name} {{ type discrete [ 1 ] {{ x }}; }}" for name in "ab")
     with pytest.raises(BundleError, match="cycle"):

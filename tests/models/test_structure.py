@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from experiments.paper_asia import paper_asia
 
@@ -33,6 +35,32 @@ def test_only_families_outside_all_others_are_measured() -> None:
     assert chain.measured == ("c",)
     same = Structure.of_edges([("a", "b")], {"a": YES, "b": YES})
     assert same.measured == ("b",)
+
+
+def test_measured_families_are_those_that_no_other_contains() -> None:
+    random = np.random.default_rng(4)
+    for _ in range(30):
+        names = [f"n{index}" for index in range(9)]
+        parents = {
+            name: tuple(random.choice(names[:index], min(index, int(random.integers(0, 4))), replace=False))
+            for index, name in enumerate(names)
+        }
+        structure = Structure(dict.fromkeys(names, ("a", "b")), parents)
+        sets = {node: frozenset(family) for node, family in structure.families.items()}
+        for node in names:
+            inside = any(sets[node] < sets[other] for other in names)
+            twin = any(sets[node] == sets[other] for other in structure.measured if other != node)
+            assert (node in structure.measured) == (not inside and not twin)
+
+
+def test_many_nodes_take_time_in_proportion() -> None:
+    """Tens of thousands of families were each compared with all others."""
+    names = [f"n{index}" for index in range(30_000)]
+    parents = {name: (before,) for before, name in pairwise(names)}
+    structure = Structure(dict.fromkeys(names, ("a", "b")), parents)
+    assert structure.measured == tuple(names[1:])
+    with pytest.raises(ParameterError, match="cycle"):
+        Structure(structure.states, parents | {names[0]: (names[-1],)})
 
 
 def test_plain_data_bring_the_structure_back_even_with_sorted_keys() -> None:

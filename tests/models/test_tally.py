@@ -83,6 +83,13 @@ def test_configurations_count_in_mixed_radix() -> None:
     assert found.dtype == np.int8
 
 
+@pytest.mark.parametrize("card", [127, 128, 32767, 32768])
+def test_one_column_may_have_all_configurations(card: int) -> None:
+    """The number of cells itself did not fit the numbers that their places fit."""
+    codes = [np.zeros(3, dtype=np.int32), np.array([0, 1, card - 1], dtype=np.int32)]
+    assert configurations(codes, (1, card)).tolist() == [0, 1, card - 1]
+
+
 def test_tables_of_inner_families_are_margins_of_the_smallest_around_them() -> None:
     network = paper_asia()
     structure = network.structure

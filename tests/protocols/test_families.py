@@ -3,6 +3,7 @@
 import json
 import os
 import warnings
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.protocols.uniform import assert_uniform
 
 from discreet.crypto.narrow import unpack
 from discreet.errors import DataError, ParameterError, RangeError, TooLargeError
-from discreet.protocols import families
+from discreet.protocols import encrypting, families
 from discreet.protocols.families import ROUTES, Families, Vector, cheaper, help_out, hold
 from discreet.protocols.step import run_parties
 from discreet.randomness import secure, seeded
@@ -273,6 +274,23 @@ def test_memory_is_bounded_by_the_piece_not_by_the_rows():
         agreed = Families(10**6, ("a", "b", "c"), vectors, ((0, 1), (2, 1)), route)
         assert max(agreed.chunks) * 1000 <= 2**21
         assert sum(agreed.chunks) == 10**6
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 640, 2**14, 2**18 + 1])
+def test_pieces_are_counted_by_their_size_without_walking_through_them(rows):
+    for agreed in AGREED.values():
+        agreed = replace(agreed, rows=rows)
+        assert agreed.sizes == Counter(agreed.chunks)
+        if agreed.route == "lattice":
+            several = {("a", "b"): 0, ("b", "a"): 0}
+            for name, job in encrypting.jobs(agreed):
+                back = (name, "b" if name == "a" else "a")
+                several[back] += sum(limit.most for limit in job.query.values())
+                several[back[::-1]] += sum(limit.most for limit in job.answer.values())
+            assert several == agreed.bytes()
+    largest = replace(AGREED["families with a helper"], rows=2**31 - 1)
+    assert sum(size * count for size, count in largest.sizes.items()) == largest.rows
+    assert largest.rounds() > largest.rows // 2**14  # in no time, and without a list of pieces
 
 
 def test_the_cheaper_way_for_two_depends_on_the_line():

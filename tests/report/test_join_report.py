@@ -12,9 +12,9 @@ from matplotlib.image import imread
 
 from discreet.join import JoinPlan
 from discreet.join.promise import guarantee
-from discreet.models.network import Network, Structure
+from discreet.models.network import Network
 from discreet.report.canvas import DAY, NIGHT
-from discreet.report.dag import draw_structure, is_drawn, layers_of
+from discreet.report.dag import draw_structure, is_drawn
 from discreet.report.flow import draw_flows, places_of
 from discreet.report.join import Flow, JoinPaper, Node, size_of
 from discreet.report.page import write_page
@@ -131,21 +131,6 @@ def test_nothing_is_drawn_for_parties_that_sent_nothing():
         flows=(replace(paper.flows[0], announced=0, counted=None), *paper.flows[1:]),
     )
     assert draw_flows(silent) != draw_flows(paper)
-
-
-def test_layers_put_parents_above_and_lead_long_arrows_past_boxes():
-    structure = Structure(
-        dict.fromkeys("abcde", ("y", "n")), {"b": ("a",), "c": ("b",), "d": ("c", "a"), "e": ("d",)}
-    )
-    layers = layers_of(structure)
-    depth = {slot: at for at, layer in enumerate(layers) for slot in layer if slot[0] == slot[1]}
-    for node, parents in structure.parents.items():
-        assert all(depth[parent, parent] < depth[node, node] for parent in parents)
-    passed = [at for at, layer in enumerate(layers) if ("a", "d") in layer]
-    assert passed == list(range(depth["a", "a"] + 1, depth["d", "d"]))
-    assert sorted(slot for layer in layers for slot in layer if slot[0] == slot[1]) == [
-        (x, x) for x in "abcde"
-    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.models.network import Network
 from discreet.models.structure import Structure
 from discreet.report.canvas import DAY, NIGHT
-from discreet.report.network import NetworkPaper, ranks, seats
+from discreet.report.network import NetworkPaper
 from discreet.report.network_page import draw_network, face_network
 from discreet.report.page import write_page
 
@@ -45,14 +45,14 @@ def test_pictures_of_every_size_are_drawn_by_day_and_by_night(network: Network) 
         assert pixels.shape[1] > 1000 and np.ptp(pixels[..., :3]) > 0.3
 
 
-def test_parents_stand_above_their_children() -> None:
-    for network in (paper_asia(), lattice(9, 3)):
-        layers = ranks(network.structure)
-        places = seats(layers)
-        assert sorted(places) == sorted(network.structure.nodes)
-        for node, parents in network.structure.parents.items():
-            assert all(places[parent][1] > places[node][1] for parent in parents)
-        assert len(set(places.values())) == len(places)
+def test_a_network_without_end_has_a_page_without_a_picture() -> None:
+    page = write_page(paper(lattice(3001, 0)))
+    assert "too large for a picture" in page and "<img" not in page
+
+
+def test_long_chains_make_no_endless_pictures() -> None:
+    height = imread(io.BytesIO(draw_network(paper(lattice(130, 1))))).shape[0]
+    assert height < 100 * 240 * 0.72  # as tall as a hundred layers would be
 
 
 def test_the_page_escapes_every_name_and_asks_for_nothing() -> None:

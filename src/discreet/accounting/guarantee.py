@@ -62,6 +62,8 @@ class Guarantee:
             ("declared", tuple(self.declared)),
         ):
             object.__setattr__(self, name, value)
+        if not all(isinstance(text, str) for text in (self.trusts, *self.reveals, *self.declared)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError("words of a guarantee are no texts", wanted="trusts, reveals and declared")
         if self.unit not in UNITS:
             raise ParameterError("no such unit of privacy", got=self.unit, wanted=" or ".join(UNITS))
         if self.piece not in _PIECES or self.unit not in (self.piece, "person"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import shown, terminal
+from discreet.errors import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -260,14 +261,20 @@ def joint(paper: Any) -> None:
     if paper.network is None:
         terminal.line(f"{paper.name} did not get the network.")
         return
+    try:
+        rows = _margins(paper.network)
+    except TooLargeError:
+        terminal.line("The network is too dense to say how likely single states are.", "dim")
+        return
     terminal.heading("Probabilities, over all else")
-    terminal.table([("node", "left"), ("states", "left")], _margins(paper.network))
+    terminal.table([("node", "left"), ("states", "left")], rows)
 
 
 def _margins(network: Any) -> Sequence[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
+    joint = network.margins()
     for node, states in network.structure.states.items():
-        chances = network.query([node])
+        chances = joint[node].reshape(-1, len(states)).sum(axis=0)
         told = [f"{state} {chance:.1%}" for state, chance in zip(states, chances, strict=True)]
         rows.append((node, ", ".join(told[:6]) + (f" and {len(told) - 6} more" if len(told) > 6 else "")))
     return rows

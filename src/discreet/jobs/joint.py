@@ -10,11 +10,11 @@ import numpy as np
 from discreet.accounting.guarantee import Guarantee
 from discreet.bundle import Bundle, save_bundle, save_receipt, tensor_digest
 from discreet.errors import BundleError
+from discreet.fit.network.card import CPT, JOINT, read_network
 from discreet.join.layout import Layout
 from discreet.join.plan import JoinPlan
 from discreet.join.traffic import announced, node_bytes
 from discreet.models.bif import bif_text
-from discreet.models.network import Network
 from discreet.report.join import Flow, JoinPaper, Node, size_of
 from discreet.report.page import write_page
 
@@ -22,16 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from discreet.join import Joined
 
-__all__ = ["KIND", "joint_paper", "keep", "receipt_paper", "size_of"]
+__all__ = ["joint_paper", "keep", "receipt_paper", "size_of"]
 
-KIND = "joint-network"
-"""What a bundle calls a network that parties fitted together."""
-
-_CPT, _COUNT = "cpt/", "count/"
+_COUNT = "count/"
 
 
 def keep(joined: Joined, name: str, place: Path) -> JoinPaper:
@@ -56,11 +51,11 @@ def _bundle(joined: Joined, receipt: Mapping[str, Any], account: Mapping[str, An
     """What a receiver gets, ready to be written: probabilities, and the counts as they were opened."""
     assert joined.model is not None
     assert joined.tables is not None
-    tensors = {_CPT + node: table for node, table in joined.model.tables.items()}
+    tensors = {CPT + node: table for node, table in joined.model.tables.items()}
     tensors |= {_COUNT + node: np.asarray(counts, np.float64) for node, counts in joined.tables.items()}
     digest = tensor_digest(tensors)
     return Bundle(
-        kind=KIND,
+        kind=JOINT,
         tensors=tensors,
         description={
             "structure": joined.plan.network.to_dict(),
@@ -76,19 +71,9 @@ def _bundle(joined: Joined, receipt: Mapping[str, Any], account: Mapping[str, An
 def joint_paper(bundle: Bundle) -> JoinPaper:
     """What a report may show of a receiver's folder, which may come from strangers."""
     paper = receipt_paper(bundle.receipt)
-    cpts = {
-        name.removeprefix(_CPT): tensor for name, tensor in bundle.tensors.items() if name.startswith(_CPT)
-    }
     if bundle.description.get("structure") != paper.plan.network.to_dict():
         raise BundleError("the structure of the network is not that of its plan")
-    return replace(paper, network=_network(paper.plan, cpts), digest=tensor_digest(bundle.tensors))
-
-
-def _network(plan: JoinPlan, cpts: dict[str, NDArray[np.float64]]) -> Network:
-    try:
-        return Network(plan.network, cpts)
-    except (ValueError, KeyError):
-        raise BundleError("the tensors do not fit the structure of the network") from None
+    return replace(paper, network=read_network(bundle), digest=tensor_digest(bundle.tensors))
 
 
 def receipt_paper(receipt: Mapping[str, Any]) -> JoinPaper:
@@ -101,12 +86,12 @@ def receipt_paper(receipt: Mapping[str, Any]) -> JoinPaper:
             raise BundleError("the receipt does not fit its plan")
         flows, shared = _flows(plan, name, rows, receipt["traffic"]["peers"])
         _ = receipt["total"]["messages"], receipt["total"]["rounds"], float(receipt["seconds"])
-        parties = dict(receipt["parties"])
-    except (KeyError, TypeError, ValueError, AttributeError):
+        parties, versions = dict(receipt["parties"]), dict(receipt["versions"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise BundleError("the receipt of the joint run is damaged") from None
     return JoinPaper(
         guarantee=guarantee,
-        receipt={**receipt, "parties": parties},
+        receipt={**receipt, "parties": parties, "versions": versions},
         digest="",
         bought=(),
         sentence=_sentence(plan),
@@ -199,12 +184,13 @@ Questions about the population behind the rows. Do not read rare configurations 
 ## Loading
 
 ```python
-from discreet.models.bif import read_bif
+from discreet.fit import BayesianNetwork
 
-network = read_bif("this-folder/network.bif")
+model = BayesianNetwork.load("this-folder")
+model.cpt("node"), model.query(["node"], {{"other": "state"}}), model.sample(1000)
 ```
 
-`model.safetensors` holds the same probabilities (`{_CPT}NODE`) and the counts as they were opened
+`model.safetensors` holds the same probabilities (`{CPT}NODE`) and the counts as they were opened
 (`{_COUNT}NODE`). Other programs read the BIF file beside it.
 
 SHA-256 of the tensors: `{digest}`

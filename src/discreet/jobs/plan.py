@@ -157,6 +157,10 @@ def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
         ) from None
     except (OSError, UnicodeDecodeError):
         raise ParameterError(f"the plan {file} cannot be read", remedy="Check the path.") from None
+    except (RecursionError, ValueError):  # whole numbers of more than 4300 digits
+        raise ParameterError(
+            f"the plan {file} is not TOML: nested too deeply, or a number is too long"
+        ) from None
     for name in ("data", "ledger", "out", "skeleton", "structure"):
         if name in settings:
             settings[name] = _moved(settings[name], file.parent)

@@ -62,7 +62,7 @@ class Shown:
 def show_bundle(path: str | os.PathLike[str]) -> Shown:
     """Read a folder that a fit wrote; refuses one that is damaged, altered or of an unknown kind."""
     if is_receipt(str(path)):
-        return Shown(joint.KIND, joint.receipt_paper(load_receipt(str(path))))
+        return Shown(network_card.JOINT, joint.receipt_paper(load_receipt(str(path))))
     bundle = load_bundle(str(path))
     return Shown(bundle.kind, paper_of(bundle))
 
@@ -73,7 +73,7 @@ def paper_of(bundle: Bundle) -> Paper:
         KIND: _mixture,
         network_card.KIND: _network,
         WORDS: _words,
-        joint.KIND: joint.joint_paper,
+        network_card.JOINT: joint.joint_paper,
         **dict.fromkeys(hmm_card.KINDS, _hmm),
     }
     if bundle.kind not in kinds:

@@ -158,7 +158,8 @@ class Layout:
         """The noise of crossing tables as `discreet.protocols.draw` draws it.
 
         The helper garbles, if there is one: it sees no result, and then no number of holders can take the
-        noise off. Otherwise a shareholder who does not receive garbles, as far as there is one.
+        noise off, short of all of them, who have every column. Otherwise a shareholder who does not receive
+        garbles, as far as there is one.
         """
         plan = self.plan
         order = sorted(self.shareholders, key=lambda name: (name in plan.receivers, name))

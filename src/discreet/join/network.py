@@ -86,6 +86,8 @@ def hold(
     _check(own)
     payment.quote()
     sizes = yield from _ready(own)
+    if own.layout.crossing:  # what cannot be counted on so many rows is refused while nothing is paid
+        own.layout.sharing(min(sizes.values())).bytes()
     account = yield from _pay(own)
     aligned = codes if ids is None else (yield from _aligned(own, sizes, bits))
     opening = Opening(name, own.layout, _count(aligned))

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from discreet.errors import DomainError, ParameterError
+from discreet.errors import DiscreetError, DomainError, ParameterError
 from discreet.join.sections import Kind, Party, Release, Route, Rows, Section, Shape, Time
 
 if TYPE_CHECKING:
@@ -84,8 +84,12 @@ class JoinPlan(Section):
             settings = tomllib.loads(file.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise ParameterError(f"the plan {file.name} is not TOML: {error}") from None
+        except RecursionError:
+            raise ParameterError(f"the plan {file.name} is nested too deeply") from None
         except (OSError, UnicodeDecodeError):
             raise ParameterError(f"the plan {file.name} cannot be read", remedy="Check the path.") from None
+        except ValueError:  # whole numbers of more than 4300 digits
+            raise ParameterError(f"the plan {file.name} is not TOML: a number is too long") from None
         return JoinPlan.of(settings, folder=file.parent)
 
     @staticmethod
@@ -100,6 +104,7 @@ class JoinPlan(Section):
     def _check(self) -> Self:
         _check_parties(self)
         _check_columns(self, self.network.nodes)
+        self.network.check_size()
         _check_route(self)
         _check_release(self)
         return self
@@ -211,6 +216,8 @@ class JoinPlan(Section):
 
 
 def _check_parties(plan: JoinPlan) -> None:
+    if not plan.name.isprintable():  # a second line could pass for words of ours
+        raise ParameterError("the name of the plan is not one line of text", wanted="printable letters")
     for name, party in plan.parties.items():
         if not (0 < len(name) <= _LONGEST_NAME and all(one.isalnum() or one in "-_" for one in name)):
             raise ParameterError("not a name for a party", got=name, wanted="letters, digits, - and _")
@@ -237,7 +244,8 @@ def _check_columns(plan: JoinPlan, nodes: tuple[str, ...]) -> None:
             raise DomainError(f"{name!r} holds a column that the structure does not have", got=column)
         if len(owners) > 1:
             raise DomainError(f"the column {column!r} is held twice", got=owners, wanted="one holder")
-    missing = [node for node in nodes if node not in {column for column, _ in held}]
+    found = {column for column, _ in held}
+    missing = [node for node in nodes if node not in found]
     if missing:
         raise DomainError("nobody holds some columns of the structure", got=missing, wanted="one holder each")
 
@@ -281,7 +289,7 @@ def _refusal(error: ValidationError) -> Exception:
     """What pydantic found first, in our words."""
     found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")[0]
     cause = found.get("ctx", {}).get("error")
-    if isinstance(cause, ParameterError | DomainError):
+    if isinstance(cause, DiscreetError):
         return cause
     place = ".".join(str(part) for part in found["loc"]) or "the plan"
     if found["type"] == "extra_forbidden":

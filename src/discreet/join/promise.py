@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from discreet.accounting.accountant import MARGIN
 from discreet.accounting.gaussian import gaussian_epsilon
 from discreet.accounting.guarantee import Guarantee
+from discreet.errors import ParameterError
 from discreet.join.layout import Layout
 
 if TYPE_CHECKING:
@@ -64,15 +65,34 @@ def among_known(plan: JoinPlan) -> float:
     law = Layout(plan).law
     if law is None:
         return math.inf
-    return gaussian_epsilon(math.sqrt(2) / law.event.noise, law.delta * (1 - MARGIN))
+    mu = math.sqrt(2) / law.event.noise
+    for share in (MARGIN, 0.5):  # of delta, kept for the distance of drawn noise at this larger epsilon
+        found = gaussian_epsilon(mu, law.delta * (1 - share))
+        if _added(plan, found) <= law.delta * share:
+            return found
+    return math.inf
 
 
 def _delta(plan: JoinPlan) -> float:
     """That of the law, and what the distance of drawn noise adds."""
-    layout, release = Layout(plan), plan.release
+    release = plan.release
     assert release.delta is not None
     assert release.epsilon is not None
-    return release.delta + (layout.draw(1).delta(release.epsilon) if layout.crossing else 0.0)
+    added = _added(plan, release.epsilon)
+    if added > release.delta:
+        raise ParameterError(
+            "noise that is drawn together is not near enough to its law for this budget",
+            got=f"epsilon {release.epsilon:g}, delta {release.delta:g}",
+            wanted=f"a delta of {added:.0e} or more",
+            remedy="Ask for a smaller epsilon, or a larger delta.",
+        )
+    return release.delta + added
+
+
+def _added(plan: JoinPlan, epsilon: float) -> float:
+    """What the distance of drawn noise adds to a delta at this epsilon."""
+    layout = Layout(plan)
+    return layout.draw(1).delta(epsilon) if layout.crossing else 0.0
 
 
 def _declared(plan: JoinPlan) -> tuple[str, ...]:
@@ -85,6 +105,11 @@ def _declared(plan: JoinPlan) -> tuple[str, ...]:
         known += (
             "; what one of these people has in columns of other holders is protected with epsilon "
             f"{among_known(plan):.3g} at the same delta"
+        )
+    if plan.rows.duplicates == "first":
+        facts.append(
+            "which row of several with one id is the first: a row is all that stands under an id, and the "
+            "promise is not for one of several"
         )
     return (*facts, known)
 
@@ -149,7 +174,10 @@ def _rows(plan: JoinPlan) -> str:
 def _shared_rows(plan: JoinPlan) -> str:
     if plan.rows.id is None:
         return f"that every holder has {plan.rows.count:,} rows, as the plan says"
-    return f"how many ids in column {plan.rows.id!r} all holders have"
+    return (
+        f"how many ids in column {plan.rows.id!r} all holders have; and from signs of life, to some ten "
+        "thousand, how many the holder with the most has"
+    )
 
 
 def _listed(names: tuple[str, ...]) -> str:

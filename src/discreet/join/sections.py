@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -15,13 +16,20 @@ __all__ = ["Kind", "Party", "Release", "Route", "Rows", "Section", "Shape", "Tim
 Kind = Literal["helper", "transfer", "lattice", "three"]
 Whole = Annotated[int, Strict()]
 
+_TOO_LONG = 2**1000
+
 
 def _number(value: Any) -> Any:
     """A number as written; TOML has integers where people mean floats."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    return float(value) if abs(value) < _TOO_LONG else math.inf
 
 
 Number = Annotated[float, BeforeValidator(_number), Strict()]
+
+_SMALLEST_PRIOR, _LARGEST_PRIOR = 1e-3, 1e6
+_LONGEST = 30 * 86400.0
 
 
 class Section(BaseModel):
@@ -117,11 +125,19 @@ class Release(Section):
             )
         if self.exact and self.pays:
             raise ParameterError("exact counts are not charged to a ledger", got=self.pays, wanted="no pays")
+        low = 0.0 if self.exact else _SMALLEST_PRIOR
+        if not low <= self.prior <= _LARGEST_PRIOR:  # found later, it would cost a result that is paid for
+            raise ParameterError(
+                "the prior is out of range",
+                got=self.prior,
+                wanted=f"{low:g} to {_LARGEST_PRIOR:g} rows",
+                remedy="Usually 1; 0 (maximum likelihood) is for exact counts.",
+            )
         return self
 
 
 class Time(Section):
     """Seconds: how long a party may be silent, and how long everything may take."""
 
-    silence: Number = Field(60.0, gt=0, description="the longest silence")
-    whole: Number = Field(3600.0, gt=0, description="the longest run")
+    silence: Number = Field(60.0, gt=0, le=_LONGEST, description="the longest silence")
+    whole: Number = Field(3600.0, gt=0, le=_LONGEST, description="the longest run")

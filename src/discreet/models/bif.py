@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["bif_text", "parse_bif", "read_bif", "write_bif"]
 
-_MOST_TEXT = 2**28
+_MOST_TEXT = 2**26  # tokens take some thirty times the text in memory
+_DIGITS = 12
 _OFF = 0.05  # a row that misses a sum of one by more is damaged, not rounded
-_COMMENT = re.compile(r'"[^"\n]*"|(/\*.*?\*/|//[^\n]*)', re.DOTALL)
+_COMMENT = re.compile(r'"[^"\n]*"|(/\*.*?(?:\*/|\Z)|//[^\n]*)', re.DOTALL)  # one that never ends: to the end
 _TOKEN = re.compile(r'"[^"\n]*"|[{}()\[\]|;,]|[^\s{}()\[\]|;,"]+')
 _PLAIN = re.compile(r"[^\s{}()\[\]|;,\"]+")
 _BREAKS = frozenset("{}()[]|;,")
@@ -115,7 +116,13 @@ def _quoted(name: str) -> str:
 
 def _blank(found: re.Match[str]) -> str:
     """A comment as its line breaks, so that lines keep their numbers; a quoted text as it is."""
-    return "\n" * found[1].count("\n") + " " if found[1] else found[0]
+    comment = found[1]
+    if not comment:
+        return found[0]
+    if comment.startswith("/*") and (len(comment) < 4 or not comment.endswith("*/")):
+        line = found.string.count("\n", 0, found.start()) + 1
+        raise BundleError(f"line {line} of the network: a comment is not closed", wanted="*/")
+    return "\n" * comment.count("\n") + " "
 
 
 def _bare(token: str) -> str:
@@ -188,7 +195,7 @@ class _Reader:
         self._expect("{")
         states = self._list("}", "the name of a state")
         self._end_line()
-        if not count.isdecimal() or int(count) != len(states):
+        if not count.isdecimal() or len(count) > _DIGITS or int(count) != len(states):
             self._fail("the number of states is another than announced", len(states), count, at)
         if len(set(states)) < len(states) or "" in states:
             self._fail("the states are not distinct names", at=at)

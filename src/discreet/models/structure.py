@@ -67,7 +67,8 @@ class Structure:
                     f"{node!r} has too many parents", got=len(parents), wanted=f"at most {_MOST_PARENTS}"
                 )
         if len(self.order) < len(self.states):
-            left = [node for node in self.nodes if node not in set(self.order)]
+            done = set(self.order)
+            left = [node for node in self.nodes if node not in done]
             raise ParameterError(
                 "the structure has a cycle", got=left[:8], wanted="no node among its own ancestors"
             )
@@ -105,11 +106,14 @@ class Structure:
         A noisy release measures these only, and so pays for fewer tables. Of equal families the first counts.
         """
         sets = {node: frozenset(family) for node, family in self.families.items()}
-        kept: list[str] = []
+        around: dict[str, list[str]] = {node: [] for node in self.nodes}  # kept families that a node is in
+        kept: set[str] = set()
         for node in sorted(self.nodes, key=lambda node: -len(sets[node])):  # stable: declared order in ties
-            if not any(sets[node] <= sets[other] for other in kept):
-                kept.append(node)
-        return tuple(node for node in self.nodes if node in set(kept))
+            if not any(sets[node] <= sets[other] for other in around[node]):
+                kept.add(node)
+                for name in sets[node]:
+                    around[name].append(node)
+        return tuple(node for node in self.nodes if node in kept)
 
     def card(self, node: str) -> int:
         """How many states a node has."""

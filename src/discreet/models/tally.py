@@ -64,8 +64,8 @@ def inner_margin(node: str, tables: Mapping[str, NDArray[Any]], structure: Struc
 def configurations(columns: list[NDArray[np.integer]], shape: tuple[int, ...]) -> NDArray[np.integer]:
     """One number a row for its states in several columns: the last column counts fastest."""
     cells = math.prod(shape)
-    kind = (
-        np.int8 if cells <= 2**7 else np.int16 if cells <= 2**15 else np.int32 if cells < 2**31 else np.int64
+    kind = (  # it must hold the number of cells as well: one column may have all of them
+        np.int8 if cells < 2**7 else np.int16 if cells < 2**15 else np.int32 if cells < 2**31 else np.int64
     )
     index = columns[0].astype(kind)
     for column, card in zip(columns[1:], shape[1:], strict=True):

@@ -348,29 +348,29 @@ def payload(agreed: Families) -> dict[tuple[str, str], int]:
     course, helper = Course(agreed), agreed.helper
     total = {(helper, name): _KEY for name in agreed.holders}
 
-    def add(sender: str, receiver: str, words: int) -> None:
+    def add(sender: str, receiver: str, words: int, times: int = 1) -> None:
         if words:
-            size = 8 * packed_length(words, course.bits)
+            size = 8 * packed_length(words, course.bits) * times
             total[sender, receiver] = total.get((sender, receiver), 0) + size
 
     chains = agreed.chains
     for name in agreed.holders:
         wide = sum(course.cells(chains[number], place) for number, place in course.dealt(name))
         tables = [agreed.shape(chain) for chain in chains if course.holder(chain[-1]) == name]
-        for rows in agreed.chunks:
-            add(helper, name, wide * rows)
+        for rows, times in agreed.sizes.items():
+            add(helper, name, wide * rows, times)
             for other in agreed.holders:
-                add(name, other, rows * sum(map(course.free, course.masked(name, other))))
+                add(name, other, rows * sum(map(course.free, course.masked(name, other))), times)
                 for place in range(2, course.depth):
                     passed = course.passed(name, other, place)
-                    add(name, other, rows * sum(course.width(chains[n], place) for n in passed))
+                    add(name, other, rows * sum(course.width(chains[n], place) for n in passed), times)
         add(helper, name, sum(int(np.prod(shape)) for shape in tables))
     return total
 
 
 def rounds(agreed: Families) -> int:
     """A seed; for every piece of rows an exchange and the steps of the longest chain; the tables."""
-    return 2 + len(agreed.chunks) * max(1, Course(agreed).depth - 1)
+    return 2 + sum(agreed.sizes.values()) * max(1, Course(agreed).depth - 1)
 
 
 def _there(words: Words | None) -> Words:

@@ -129,7 +129,8 @@ class Draw:
         With laws P, Q of the exact release on neighbours and P', Q' within t of them,
         P'(S) <= P(S) + t <= e^epsilon Q(S) + delta + t <= e^epsilon Q'(S) + delta + (1 + e^epsilon) t.
         """
-        return math.nextafter((1 + math.exp(epsilon)) * float(self.distance) * (1 + 1e-12), math.inf)
+        odds = math.exp(min(epsilon, 700.0))  # beyond, no distance is small enough
+        return min(1.0, math.nextafter((1 + odds) * float(self.distance) * (1 + 1e-12), math.inf))
 
     @property
     def ands(self) -> int:

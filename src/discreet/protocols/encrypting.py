@@ -137,13 +137,18 @@ class Job(Scores):
 
 def _job(cover: Cover, index: int, rows: int) -> Job:
     leading = sum(len(_leading(cover, name)) for name in cover.agreed.holders)
-    among = leading * len(list(_pieces(cover.agreed)))
+    among = leading * _turns(cover.agreed)
     return Job(Matrix(1, rows, cover.hanging(index)), 1, 1, cover.bits, among=among)
 
 
 def _pieces(agreed: Families) -> Iterator[slice]:
     for start in range(0, agreed.rows, _PIECE):
         yield slice(start, min(agreed.rows, start + _PIECE))
+
+
+def _turns(agreed: Families) -> int:
+    """How many pieces there are."""
+    return -(-agreed.rows // _PIECE)
 
 
 def jobs(agreed: Families) -> list[tuple[str, Job]]:
@@ -164,7 +169,7 @@ def work(agreed: Families) -> float:
     columns, hanging = sum(free for free, _ in leading), sum(words for _, words in leading)
     cells = sum(free * words for free, words in leading)
     each = _COLUMN * columns + _PARTNER * hanging + _CELL * cells
-    return agreed.rows * each + _ANSWER * cells * len(list(_pieces(agreed)))
+    return agreed.rows * each + _ANSWER * cells * _turns(agreed)
 
 
 def width(agreed: Families) -> int:
@@ -175,12 +180,16 @@ def width(agreed: Families) -> int:
 
 def payload(agreed: Families) -> dict[tuple[str, str], int]:
     """Bytes of content by sender and receiver."""
-    total = dict[tuple[str, str], int]()
+    total, cover = dict[tuple[str, str], int](), Cover(agreed)
     first, second = agreed.holders
-    for name, job in jobs(agreed):
-        other = second if name == first else first
-        for way, limits in (((name, other), job.query), ((other, name), job.answer)):
-            total[way] = total.get(way, 0) + sum(limit.most for limit in limits.values())
+    whole, rest = divmod(agreed.rows, _PIECE)
+    for rows, times in ((_PIECE, whole), (rest, 1)):
+        for name in agreed.holders if rows and times else ():
+            other = second if name == first else first
+            for index in cover.chosen(name):
+                job, each = _job(cover, index, rows), times * cover.free(index)
+                for way, limits in (((name, other), job.query), ((other, name), job.answer)):
+                    total[way] = total.get(way, 0) + each * sum(limit.most for limit in limits.values())
     return total
 
 
@@ -188,4 +197,4 @@ def rounds(agreed: Families) -> int:
     """Two for every turn of questions, both ways at once."""
     cover = Cover(agreed)
     turns = max(len(_leading(cover, name)) for name in agreed.holders)
-    return 2 * turns * len(list(_pieces(agreed)))
+    return 2 * turns * _turns(agreed)

@@ -16,6 +16,8 @@ Routes, and whom they trust beside the party itself:
     "lattice"     the same: fewer bytes and more work (`discreet.protocols.encrypting`)
     "three"       no two of three workers collude (`discreet.protocols.working`)
 
+For products of numbers that are no states, see `discreet.protocols.product`.
+
 **Reveals** rows, sizes and families, which all agree to, and nothing of the codes: what a party receives is
 uniform, or encrypted. Whoever opens shares reveals exact counts: add noise first. **Trusts** that parties
 follow the protocol: one who sends other words than it should changes tables unseen, but learns no more by it.
@@ -190,9 +192,19 @@ class Families:
     @cached_property
     def chunks(self) -> tuple[int, ...]:
         """Rows are worked through in pieces of these sizes, so that memory does not grow with them."""
-        words = _route(self.route).width(self)
-        size = max(64, min(_CHUNK, _CHUNK_WORDS // max(1, words) // 64 * 64))
+        size = self._chunk
         return tuple(min(size, self.rows - start) for start in range(0, self.rows, size))
+
+    @cached_property
+    def sizes(self) -> dict[int, int]:
+        """How many pieces of each size `chunks` has: what is reckoned from them need not walk through all."""
+        whole, rest = divmod(self.rows, self._chunk)
+        return {size: count for size, count in ((self._chunk, whole), (rest, 1)) if size and count}
+
+    @cached_property
+    def _chunk(self) -> int:
+        words = _route(self.route).width(self)
+        return max(64, min(_CHUNK, _CHUNK_WORDS // max(1, words) // 64 * 64))
 
     @cached_property
     def _digest(self) -> bytes:

@@ -147,10 +147,10 @@ def payload(agreed: Families) -> dict[tuple[str, str], int]:
         if not (each := course.choices(name)):
             continue
         up, down = POINT + _NONCE, 2 * POINT * COLUMNS + _NONCE
-        for rows in agreed.chunks:
+        for rows, times in agreed.sizes.items():
             lots = [min(LOT, each * rows - at) for at in range(0, each * rows, LOT)]
-            up += sum(int(np.prod(columns_shape(lot))) + _PROOF for lot in lots)
-            down += 8 * packed_length(course.words(name) * rows, course.bits)
+            up += times * sum(int(np.prod(columns_shape(lot))) + _PROOF for lot in lots)
+            down += times * 8 * packed_length(course.words(name) * rows, course.bits)
         total[name, other] = total.get((name, other), 0) + up
         total[other, name] = total.get((other, name), 0) + down
     return total
@@ -160,7 +160,7 @@ def rounds(agreed: Families) -> int:
     """Two for each session that is opened, two for every piece of rows."""
     course = Cover(agreed)
     opened = sum(course.choices(name) > 0 for name in agreed.holders)
-    return 2 * opened + (2 * len(agreed.chunks) if opened else 0)
+    return 2 * opened + (2 * sum(agreed.sizes.values()) if opened else 0)
 
 
 def _add(sums: dict[int, Sums], index: int, part: Sums) -> None:

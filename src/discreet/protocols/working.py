@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.crypto.narrow import Factor, draw, factor, pack, packed_length, product, unpack
 from discreet.crypto.onehot import columns, completed
+from discreet.protocols.cut import KEY, PARTS, Cut
 from discreet.protocols.step import Limit, Receive, Send
 from discreet.randomness import expand
 
@@ -41,84 +42,13 @@ if TYPE_CHECKING:
 
 __all__ = ["hold", "payload", "rounds", "width"]
 
-_KEY = 32
-_PARTS = (0, 1, 2)
-
-
-class _Course:
-    """Who holds, expands and sends which part: the same for all, from what is agreed."""
-
-    def __init__(self, agreed: Families) -> None:
-        self.agreed = agreed
-        self.bits = agreed.ring_bits
-        self.workers = agreed.workers
-        self.depth = max((len(chain) for chain in agreed.chains), default=0)
-        self.used = sorted({index for chain in agreed.chains for index in chain if self.free(index)})
-
-    def free(self, index: int) -> int:
-        """Columns of a vector that are shared."""
-        return self.agreed.vectors[index].size - 1
-
-    def width(self, chain: tuple[int, ...], place: int) -> int:
-        """Free columns of the product of the vectors before ``place``."""
-        return int(np.prod(self.agreed.shape(chain[:place]))) - 1
-
-    def cells(self, chain: tuple[int, ...], place: int) -> int:
-        """Products that are taken at a place of a chain."""
-        return self.width(chain, place) * self.free(chain[place])
-
-    def parts(self, worker: str) -> tuple[int, int]:
-        """The parts that a worker holds: its own and the following one."""
-        position = self.workers.index(worker)
-        return position, (position + 1) % 3
-
-    def sent(self, index: int) -> int:
-        """The part of a vector that its holder sends; the others are expanded, or zero."""
-        holder = self.agreed.vectors[index].holder
-        return (self.workers.index(holder) + 1) % 3 if holder in self.workers else index % 3
-
-    def empty(self, index: int) -> int | None:
-        """The part of a vector that is zero, if there is one."""
-        holder = self.agreed.vectors[index].holder
-        return (self.workers.index(holder) + 2) % 3 if holder in self.workers else None
-
-    def keyed(self, holder: str, worker: str) -> list[int]:
-        """The parts for which a holder gives a worker keys."""
-        if holder == worker:
-            return []
-        parts = self.parts(worker)
-        if holder in self.workers:
-            own = self.workers.index(holder)
-            return [own] if own in parts else []
-        return sorted(parts)
-
-    def sends(self, holder: str, worker: str) -> list[int]:
-        """The vectors of which a holder sends a worker a part."""
-        if holder == worker:
-            return []
-        parts = self.parts(worker)
-        return [
-            index
-            for index in self.used
-            if self.agreed.vectors[index].holder == holder and self.sent(index) in parts
-        ]
-
-    def shared_again(self, place: int) -> list[int]:
-        """The families whose product is shared again at a place."""
-        chains = enumerate(self.agreed.chains)
-        return [n for n, chain in chains if place < len(chain) - 1 and self.cells(chain, place)]
-
-    def limit(self, words: int) -> dict[str, Limit]:
-        """A message of so many words, packed."""
-        return {"words": Limit.array("<u8", (packed_length(words, self.bits),))}
-
 
 class _Holder:
     """A holder's side: its vectors cut into parts, piece by piece."""
 
-    def __init__(self, name: str, own: Mapping[int, NDArray[Any]], course: _Course, bits: Bits) -> None:
+    def __init__(self, name: str, own: Mapping[int, NDArray[Any]], course: Cut, bits: Bits) -> None:
         self.name, self.own, self.course = name, own, course
-        self.keys = [bits.bytes(_KEY) for _ in _PARTS]
+        self.keys = [bits.bytes(KEY) for _ in PARTS]
         self._seeded = bits.seeded
         self._streams: dict[tuple[int, int], Bits] = {}
         self._start = 0
@@ -150,7 +80,7 @@ class _Holder:
         course = self.course
         rest = columns(codes, course.free(index) + 1)[:-1]
         parts: dict[int, Part] = {}
-        for part in _PARTS:
+        for part in PARTS:
             if part == course.empty(index):
                 parts[part] = None
             elif part != course.sent(index):
@@ -170,12 +100,12 @@ class _Holder:
 class _Worker:
     """A worker's side: parts of everybody's vectors come in, tables are summed up."""
 
-    def __init__(self, name: str, holder: _Holder, course: _Course, bits: Bits) -> None:
+    def __init__(self, name: str, holder: _Holder, course: Cut, bits: Bits) -> None:
         self.name, self.holder, self.course = name, holder, course
         self.chains = course.agreed.chains
         self.mine, self.next = course.parts(name)
         self.before, self.after = (course.workers[(self.mine + step) % 3] for step in (2, 1))
-        self._key, self._seeded = bits.bytes(_KEY), bits.seeded
+        self._key, self._seeded = bits.bytes(KEY), bits.seeded
         self._keys: dict[tuple[str, int], bytes] = {}
         self._zeros: dict[tuple[object, ...], list[Bits]] = {}
         self._streams: dict[tuple[int, int], Bits] = {}
@@ -188,10 +118,10 @@ class _Worker:
         yield Send("families/zero", {"key": self._key}, self.before)
         for holder in self.course.agreed.holders:
             if parts := self.course.keyed(holder, self.name):
-                told = yield Receive("families/keys", {"keys": Limit.raw(_KEY * len(parts))}, holder)
+                told = yield Receive("families/keys", {"keys": Limit.raw(KEY * len(parts))}, holder)
                 for number, part in enumerate(parts):
-                    self._keys[holder, part] = bytes(told["keys"])[_KEY * number : _KEY * (number + 1)]
-        told = yield Receive("families/zero", {"key": Limit.raw(_KEY)}, self.after)
+                    self._keys[holder, part] = bytes(told["keys"])[KEY * number : KEY * (number + 1)]
+        told = yield Receive("families/zero", {"key": Limit.raw(KEY)}, self.after)
         self._next_key = bytes(told["key"])
 
     def piece(self, rows: int, own: Mapping[tuple[int, int], Part]) -> Steps[None]:
@@ -357,7 +287,7 @@ class _Worker:
 
 def hold(name: str, own: Mapping[int, NDArray[Any]], agreed: Families, bits: Bits) -> Steps[Tables | None]:
     """A holder's role; a worker's tables are in the order of `Families.chains`."""
-    course = _Course(agreed)
+    course = Cut(agreed)
     holder = _Holder(name, own, course, bits)
     yield from holder.introduce()
     if name not in course.workers:
@@ -373,7 +303,7 @@ def hold(name: str, own: Mapping[int, NDArray[Any]], agreed: Families, bits: Bit
 
 def width(agreed: Families) -> int:
     """Words of the largest message, for one row."""
-    course, chains = _Course(agreed), agreed.chains
+    course, chains = Cut(agreed), agreed.chains
     sent = [sum(map(course.free, course.sends(h, w))) for h in agreed.holders for w in course.workers]
     again = [
         sum(course.cells(chains[n], place) for n in course.shared_again(place))
@@ -384,7 +314,7 @@ def width(agreed: Families) -> int:
 
 def payload(agreed: Families) -> dict[tuple[str, str], int]:
     """Bytes of content by sender and receiver."""
-    course, total = _Course(agreed), dict[tuple[str, str], int]()
+    course, total = Cut(agreed), dict[tuple[str, str], int]()
 
     def add(sender: str, receiver: str, size: int) -> None:
         if size:
@@ -392,25 +322,25 @@ def payload(agreed: Families) -> dict[tuple[str, str], int]:
 
     for position, worker in enumerate(course.workers):
         before = course.workers[(position + 2) % 3]
-        add(worker, before, _KEY)
+        add(worker, before, KEY)
         for holder in agreed.holders:
-            add(holder, worker, _KEY * len(course.keyed(holder, worker)))
-        for rows in agreed.chunks:
+            add(holder, worker, KEY * len(course.keyed(holder, worker)))
+        for rows, times in agreed.sizes.items():
             for holder in agreed.holders:
                 words = rows * sum(map(course.free, course.sends(holder, worker)))
-                add(holder, worker, 8 * packed_length(words, course.bits))
+                add(holder, worker, times * 8 * packed_length(words, course.bits))
             for place in range(1, course.depth):
                 again = course.shared_again(place)
                 words = rows * sum(course.cells(agreed.chains[number], place) for number in again)
-                add(worker, before, 8 * packed_length(words, course.bits))
+                add(worker, before, times * 8 * packed_length(words, course.bits))
     return total
 
 
 def rounds(agreed: Families) -> int:
     """The keys; for every piece of rows an exchange and the steps of the longest chain."""
-    course = _Course(agreed)
+    course = Cut(agreed)
     again = sum(bool(course.shared_again(place)) for place in range(1, course.depth))
-    return 1 + len(agreed.chunks) * (1 + again)
+    return 1 + sum(agreed.sizes.values()) * (1 + again)
 
 
 def _whole(words: Words, first: bool) -> Words:

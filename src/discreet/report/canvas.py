@@ -6,11 +6,27 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-__all__ = ["DAY", "NIGHT", "Colours", "make_figure", "plain", "scale_bar", "to_png", "trim"]
+__all__ = [
+    "DAY",
+    "NIGHT",
+    "Colours",
+    "draw_arrow",
+    "make_figure",
+    "passing",
+    "plain",
+    "scale_bar",
+    "to_png",
+    "trim",
+]
 
 _KILOMETRES = 111.195  # a degree of latitude
 
@@ -73,6 +89,31 @@ def trim(axes: Axes, colours: Colours) -> None:
         formatter: Any = axis.get_major_formatter()
         formatter.set_useOffset(False)
     axes.locator_params(nbins=5)
+
+
+def passing(places: Sequence[NDArray[np.float64]], half: float) -> list[NDArray[np.float64]]:
+    """From the lower side of the first box to the upper side of the last, straight past those in between.
+
+    ``half`` is half the height of a box.
+    """
+    first, *between, last = places
+    up = np.array([0.0, half])
+    sides = [place + side * up for place in between for side in (1, -1)]
+    return [first - up, *sides, last + up]
+
+
+def draw_arrow(axes: Axes, way: Sequence[NDArray[np.float64]], colour: str, **more: Any) -> None:
+    """An arrow along a way, rounded at the points in between; ``more`` is for the patch."""
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    points, codes = [way[0]], [Path.MOVETO]
+    for before, here, after in zip(way, way[1:], way[2:], strict=False):
+        points += [(before + here) / 2, here, (here + after) / 2]
+        codes += [Path.LINETO, Path.CURVE3, Path.CURVE3]
+    path = Path([*points, way[-1]], [*codes, Path.LINETO])  # pyright: ignore[reportArgumentType]
+    head = "-|>,head_length=2.2,head_width=1.1"
+    axes.add_patch(FancyArrowPatch(path=path, arrowstyle=head, mutation_scale=2.2, color=colour, **more))
 
 
 def scale_bar(axes: Axes, colours: Colours) -> None:

@@ -184,8 +184,8 @@ def _loading(paper: JoinPaper) -> str:
     if paper.network is None:
         return ""
     lines = (
-        'from discreet.models.bif import read_bif\n\nnetwork = read_bif("this-folder/network.bif")\n'
-        f"network.query({list(paper.plan.network.nodes[:1])!r}, {{}})"
+        'from discreet.fit import BayesianNetwork\n\nmodel = BayesianNetwork.load("this-folder")\n'
+        f"model.query({list(paper.plan.network.nodes[:1])!r})"
     )
     return (
         f"<h2>Load it</h2>\n<pre><code>{escape(lines, quote=False)}</code></pre>\n"

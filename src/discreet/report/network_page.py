@@ -6,21 +6,27 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from discreet.report.canvas import DAY, Colours, make_figure, plain, to_png
+import numpy as np
+
+from discreet.report.canvas import DAY, Colours, draw_arrow, make_figure, passing, plain, to_png
 from discreet.report.face import Face, figure, listed, long_table
-from discreet.report.network import ranks, seats
+from discreet.report.layers import arrange, slots_of
 from discreet.report.paper import short
 from discreet.report.tables import inside, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from discreet.report.network import NetworkPaper
 
 __all__ = ["draw_network", "face_network"]
 
-_WIDE, _LAYER = 6.4, 0.72
+_WIDE, _LAYER, _TALLEST = 6.4, 0.72, 60.0  # inches; pictures of more than 65,536 pixels cannot be made
 _MOST_NAMED = 120
+_BOX = 0.2  # half the height of a node, in layers
+_BESIDE = 5.5  # with fewer boxes side by side, boxes stay as large
+_MOST_SLOTS = 3000
 _LETTER = 0.0115  # the width of a letter of size 7, as a part of the picture
 
 
@@ -34,7 +40,7 @@ def face_network(paper: NetworkPaper) -> Face:
     return Face(
         f"Bayesian network of {listed(paper.columns)}",
         paper.size,
-        figure(partial(draw_network, paper), _told(paper), _explained(paper)),
+        _picture(paper),
         _nodes(paper),
         _facts(paper),
         f"<h2>Load it</h2>\n<pre><code>{escape(loading, quote=False)}</code></pre>\n"
@@ -43,43 +49,47 @@ def face_network(paper: NetworkPaper) -> Face:
     )
 
 
+def _picture(paper: NetworkPaper) -> str:
+    """The figure, or a word where there would be too many arrows in it to see any."""
+    if slots_of(paper.network.structure) > _MOST_SLOTS:
+        return '<p class="note">This network is too large for a picture.</p>'
+    return figure(partial(draw_network, paper), _told(paper), _explained(paper))
+
+
 def draw_network(paper: NetworkPaper, colours: Colours = DAY) -> bytes:
     """The picture of a report, as PNG: nodes in layers, parents above children, a bar for each state."""
-    structure = paper.network.structure
-    layers = ranks(structure)
-    places = seats(layers)
-    canvas = make_figure(_WIDE, max(1.6, _LAYER * len(layers)), colours)
+    layers = arrange(paper.network.structure)
+    wide = max(layers.width, _BESIDE)
+    places = {node: _point(place, wide) for node, place in layers.nodes.items()}
+    canvas = make_figure(_WIDE, min(_TALLEST, max(1.6, _LAYER * len(layers.rows))), colours)
     axes: Any = canvas.add_subplot(1, 1, 1)
-    for node, parents in structure.parents.items():
+    for node, parents in paper.network.structure.parents.items():
         for parent in parents:
-            _edge(axes, places[parent], places[node], colours)
+            between = [_point(place, wide) for place in layers.ways.get((parent, node), [])]
+            way = passing([places[parent], *between, places[node]], _BOX)
+            draw_arrow(axes, way, colours.accent, linewidth=0.7, zorder=1)
     for node, place in places.items():
-        _node(axes, paper, node, place, max(map(len, layers)), colours)
+        _node(axes, paper, node, place, wide, colours)
     axes.set_xlim(0, 1)
-    axes.set_ylim(-len(layers) + 0.45, 0.55)
+    axes.set_ylim(-len(layers.rows) + 0.45, 0.55)
     axes.set_axis_off()
     return to_png(canvas)
 
 
-def _edge(axes: Axes, above: tuple[float, float], below: tuple[float, float], colours: Colours) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    begin, end = (above[0], above[1] - 0.2), (below[0], below[1] + 0.2)
-    arrow = FancyArrowPatch(begin, end, arrowstyle="-|>", mutation_scale=6, shrinkA=0, shrinkB=0)
-    arrow.set(color=colours.accent, linewidth=0.7, alpha=0.55, zorder=1)
-    axes.add_patch(arrow)
+def _point(place: tuple[float, int], wide: float) -> NDArray[np.float64]:
+    return np.array([0.5 + place[0] / wide, -float(place[1])])
 
 
 def _node(
-    axes: Axes, paper: NetworkPaper, node: str, place: tuple[float, float], most: int, colours: Colours
+    axes: Axes, paper: NetworkPaper, node: str, place: NDArray[np.float64], wide: float, colours: Colours
 ) -> None:
     """A box with the name, and the probabilities of the states as bars inside."""
     from matplotlib.patches import Rectangle
 
-    x, y = place
-    width = min(0.16, 0.9 / most)
+    x, y = place.tolist()
+    width = 0.88 / wide
     box: dict[str, Any] = {"facecolor": colours.paper, "edgecolor": colours.accent, "linewidth": 0.9}
-    axes.add_patch(Rectangle((x - width / 2, y - 0.2), width, 0.4, zorder=2, **box))
+    axes.add_patch(Rectangle((x - width / 2, y - _BOX), width, 2 * _BOX, zorder=2, **box))
     if paper.margins is not None:
         step = width / len(paper.margins[node])
         for state, value in enumerate(paper.margins[node].tolist()):
@@ -88,8 +98,10 @@ def _node(
             axes.add_patch(Rectangle(corner, 0.76 * step, 0.38 * value, zorder=3, **bar))
     if len(paper.columns) <= _MOST_NAMED:
         letters = max(3, int(width / _LETTER * 0.95))
-        size = 7.0 if most <= 10 else 5.0
-        text = axes.text(x, y, plain(node, letters), ha="center", va="center", fontsize=size, zorder=4)
+        size = 7.0 if wide <= 10 and len(node) <= letters else 5.0
+        text = axes.text(
+            x, y, plain(node, int(letters * 7.0 / size)), ha="center", va="center", fontsize=size, zorder=4
+        )
         text.set(color=colours.ink)
 
 

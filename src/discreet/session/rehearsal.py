@@ -170,7 +170,7 @@ class _Troupe:
         """What everybody returned, or the error that was first: not that of a party who was left alone."""
         found = [error_of(answer["error"]) for answer in answers if "error" in answer]
         if found:
-            raise min(found, key=lambda error: isinstance(error, PeerError))
+            raise min(found, key=_consequence)
         return {role: _outcome(answer) for role, answer in zip(self.jobs, answers, strict=True)}
 
     def _give_up(self) -> None:
@@ -231,6 +231,13 @@ def _outcome(answer: dict[str, Any]) -> Outcome:
     seen = answer["transcript"]
     transcript = None if seen is None else Transcript([Record(*record) for record in seen])
     return Outcome(answer["output"], Receipt.of(answer["receipt"]), transcript)
+
+
+def _consequence(error: DiscreetError) -> int:
+    """How far from the cause: whoever was left alone comes last, whoever waited in vain before."""
+    if isinstance(error, LateError):
+        return 1
+    return 2 if isinstance(error, PeerError) else 0
 
 
 def _late(longest: float) -> LateError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.hmm.schedule import METHODS, plan_releases
+from discreet.fit.numbers import check_choice, check_delta, check_epsilon, check_number, check_whole
 from discreet.models.moments import COVARIANCE_TYPES
 from discreet.records.roles import Roles
 
@@ -101,21 +101,21 @@ class Plan:
 
 def check(wanted: Request) -> Request:
     """The request with numbers as numbers, or the first thing that is wrong with it."""
-    _whole("n_states", wanted.n_states, 1)
-    _whole("max_iter", wanted.max_iter, 1)
+    check_whole("n_states", wanted.n_states, 1)
+    check_whole("max_iter", wanted.max_iter, 1)
     for name, most in (("max_length", 2**40), ("n_rounds", MOST_ROUNDS)):
         if getattr(wanted, name) is not None:
-            _whole(name, getattr(wanted, name), 1, most)
+            check_whole(name, getattr(wanted, name), 1, most)
     if wanted.family == "categorical":
-        _whole("n_symbols", wanted.n_symbols, 1)
-    _whole("n_mix", wanted.n_mix, 1)
-    _choice("method", wanted.method, ("auto", *METHODS))
-    _choice("noise", wanted.noise, NOISES)
-    _choice("topology", wanted.topology, TOPOLOGIES)
-    _choice("covariance_type", wanted.covariance_type, COVARIANCE_TYPES)
-    _number("tol", wanted.tol, low=0)
-    _number("min_covar", wanted.min_covar, low=1e-12)
-    _number("sequences_per_person", wanted.sequences_per_person, low=1e-6, high=1e9)
+        check_whole("n_symbols", wanted.n_symbols, 1)
+    check_whole("n_mix", wanted.n_mix, 1)
+    check_choice("method", wanted.method, ("auto", *METHODS))
+    check_choice("noise", wanted.noise, NOISES)
+    check_choice("topology", wanted.topology, TOPOLOGIES)
+    check_choice("covariance_type", wanted.covariance_type, COVARIANCE_TYPES)
+    check_number("tol", wanted.tol, low=0)
+    check_number("min_covar", wanted.min_covar, low=1e-12)
+    check_number("sequences_per_person", wanted.sequences_per_person, low=1e-6, high=1e9)
     if wanted.n_states * (wanted.n_states + wanted.n_symbols) > LARGEST:
         raise TooLargeError(
             "a model this large does not fit into memory",
@@ -125,8 +125,9 @@ def check(wanted: Request) -> Request:
     _check_names(wanted)
     if wanted.dataset is not None and wanted.ledger is None:
         raise ParameterError("dataset names a budget, but there is no ledger", remedy="Give ledger= as well.")
-    wanted = replace(wanted, epsilon=_epsilon(wanted.epsilon))
-    return replace(wanted, delta=_delta(wanted))
+    epsilon = check_epsilon(wanted.epsilon)
+    delta = check_delta(wanted.delta, epsilon, pure=wanted.noise == "laplace")
+    return replace(wanted, epsilon=epsilon, delta=delta)
 
 
 def plan(wanted: Request, *, labelled: bool = False, by_person: bool = False) -> Plan:
@@ -273,52 +274,3 @@ def _declared(wanted: Request) -> tuple[str, ...]:
     if wanted.sequences_per_person != 1.0:
         facts.append(f"the weight of one person's sequences, at most {wanted.sequences_per_person:g}")
     return tuple(facts)
-
-
-def _epsilon(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1e-6:
-        raise ParameterError(
-            "epsilon is not a privacy budget",
-            got=value,
-            wanted="a number above 0 (at least a millionth)",
-            remedy="Around 1 is usual; float('inf') fits without privacy.",
-        )
-    return float(value)
-
-
-def _delta(wanted: Request) -> float:
-    value, laplace = wanted.delta, wanted.noise == "laplace"
-    if wanted.plain or (value is None and laplace):
-        return 0.0
-    if value is None:
-        raise ParameterError(
-            "delta is not chosen",
-            wanted="a number in (0, 1)",
-            remedy="Well below one over the number of people, for example 1e-6; noise='laplace' needs none.",
-        )
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < 1:
-        raise ParameterError("delta is not a probability below 1", got=value, wanted="0 <= delta < 1")
-    if value == 0 and not laplace:
-        raise ParameterError(
-            "Gaussian noise cannot give delta 0", got=value, wanted="delta above 0, or noise='laplace'"
-        )
-    return float(value)
-
-
-def _whole(name: str, value: object, low: int, high: int = 2**62) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
-        raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"at least {low}")
-    if int(value) > high:
-        raise ParameterError(f"{name} is too large", got=value, wanted=f"at most {high}")
-
-
-def _number(name: str, value: object, *, low: float, high: float = 1e300) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
-        raise ParameterError(
-            f"{name} is out of range", got=value, wanted=f"a number from {low:g} to {high:g}"
-        )
-
-
-def _choice(name: str, value: object, among: tuple[Any, ...]) -> None:
-    if value not in among:
-        raise ParameterError(f"there is no such {name}", got=value, wanted=" or ".join(map(repr, among)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from discreet.domain import declare_region
 from discreet.errors import ParameterError, TooLargeError
 from discreet.fit.mixture.published import ROUNDS, plan_published
 from discreet.fit.mixture.schedule import plan_rounds
+from discreet.fit.numbers import check_choice, check_delta, check_epsilon, check_number, check_whole
 from discreet.models.moments import COVARIANCE_TYPES
 
 if TYPE_CHECKING:
@@ -80,16 +80,16 @@ class Plan:
 
 def check(wanted: Request) -> Request:
     """The request with numbers as numbers, or the first thing that is wrong with it."""
-    _whole("n_components", wanted.n_components, 1)
-    _whole("max_iter", wanted.max_iter, 1)
+    check_whole("n_components", wanted.n_components, 1)
+    check_whole("max_iter", wanted.max_iter, 1)
     if wanted.n_rounds is not None:
-        _whole("n_rounds", wanted.n_rounds, 1)
-    _choice("covariance_type", wanted.covariance_type, COVARIANCE_TYPES)
-    _choice("method", wanted.method, METHODS)
-    _choice("noise", wanted.noise, NOISES)
-    _number("reg_covar", wanted.reg_covar, low=1e-12)
-    _number("tol", wanted.tol, low=0)
-    _number("rows_per_person", wanted.rows_per_person, low=1e-6, high=1e9)
+        check_whole("n_rounds", wanted.n_rounds, 1)
+    check_choice("covariance_type", wanted.covariance_type, COVARIANCE_TYPES)
+    check_choice("method", wanted.method, METHODS)
+    check_choice("noise", wanted.noise, NOISES)
+    check_number("reg_covar", wanted.reg_covar, low=1e-12)
+    check_number("tol", wanted.tol, low=0)
+    check_number("rows_per_person", wanted.rows_per_person, low=1e-6, high=1e9)
     if wanted.person is not None and not (isinstance(wanted.person, str) and wanted.person):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(
             "person is not the name of a column",
@@ -103,8 +103,10 @@ def check(wanted: Request) -> Request:
             got="missing='drop'",
             wanted="missing='error'",
         )
-    wanted = replace(wanted, epsilon=_epsilon(wanted.epsilon), by_person=wanted.person is not None)
-    return replace(wanted, delta=_delta(wanted))
+    epsilon = check_epsilon(wanted.epsilon)
+    pure = wanted.noise == "laplace" and wanted.method != "published"
+    delta = check_delta(wanted.delta, epsilon, pure=pure)
+    return replace(wanted, epsilon=epsilon, delta=delta, by_person=wanted.person is not None)
 
 
 def plan(wanted: Request, dimension: int) -> Plan:
@@ -185,52 +187,3 @@ def _declared(wanted: Request, region: Region | None) -> tuple[str, ...]:
     if wanted.by_person:
         facts.append(f"the weight of one person's rows, at most {wanted.rows_per_person:g}")
     return tuple(facts)
-
-
-def _epsilon(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1e-6:
-        raise ParameterError(
-            "epsilon is not a privacy budget",
-            got=value,
-            wanted="a number above 0 (at least a millionth)",
-            remedy="Around 1 is usual; float('inf') fits without privacy.",
-        )
-    return float(value)
-
-
-def _delta(wanted: Request) -> float | None:
-    value, laplace = wanted.delta, wanted.noise == "laplace" and wanted.method != "published"
-    if wanted.plain:
-        return 0.0
-    if value is None and laplace:
-        return 0.0
-    if value is None:
-        raise ParameterError(
-            "delta is not chosen",
-            wanted="a number in (0, 1)",
-            remedy="Well below one over the number of people, for example 1e-6; noise='laplace' needs none.",
-        )
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= value < 1:
-        raise ParameterError("delta is not a probability below 1", got=value, wanted="0 <= delta < 1")
-    if value == 0 and not laplace:
-        raise ParameterError(
-            "Gaussian noise cannot give delta 0", got=value, wanted="delta above 0, or noise='laplace'"
-        )
-    return float(value)
-
-
-def _whole(name: str, value: object, low: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
-        raise ParameterError(f"{name} must be a whole number", got=value, wanted=f"{low} or more")
-
-
-def _number(name: str, value: object, *, low: float, high: float = 1e300) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
-        raise ParameterError(
-            f"{name} is out of range", got=value, wanted=f"a number from {low:g} to {high:g}"
-        )
-
-
-def _choice(name: str, value: object, among: tuple[str, ...]) -> None:
-    if value not in among:
-        raise ParameterError(f"there is no such {name}", got=value, wanted=" or ".join(among))

@@ -17,9 +17,24 @@ if TYPE_CHECKING:
 
     from discreet.bundle import Bundle
 
-__all__ = ["KIND", "describe", "read_description", "read_network", "tensors_of", "write_card"]
+__all__ = [
+    "CPT",
+    "JOINT",
+    "KIND",
+    "describe",
+    "read_description",
+    "read_joint",
+    "read_network",
+    "tensors_of",
+    "write_card",
+]
 
-KIND = "bayesian-network"
+KIND, JOINT = "bayesian-network", "joint-network"
+"""What bundles call a network that was fitted here, and one that parties fitted together."""
+
+CPT = "cpt/"
+"""Before the name of a node: the tensor of its table in the bundle of a joint network."""
+
 _PARAMETERS = ("method", "prior", "families", "cells", "sigma")
 
 
@@ -40,10 +55,11 @@ def describe(network: Network, guarantee: Guarantee, receipt: Mapping[str, Any])
 
 def read_network(bundle: Bundle) -> Network:
     """The network in a bundle that may come from strangers: checked before memory is taken for it."""
+    joint = bundle.kind == JOINT
     try:
         structure = Structure.of(bundle.description["structure"])
-        names = {f"table.{place}": node for place, node in enumerate(structure.nodes)}
-        if set(names) != set(bundle.tensors):
+        names = {CPT + node if joint else f"table.{at}": node for at, node in enumerate(structure.nodes)}
+        if set(names) != {name for name in bundle.tensors if not joint or name.startswith(CPT)}:
             raise BundleError("the tensors do not fit the description of the released model")
         return Network(structure, {node: bundle.tensors[name] for name, node in names.items()})
     except (RequestError, KeyError, TypeError, AttributeError):
@@ -56,6 +72,15 @@ def read_description(bundle: Bundle) -> tuple[dict[str, Any], dict[str, Any], Gu
     try:
         parameters = {name: described["parameters"][name] for name in _PARAMETERS}
         return parameters, dict(described["domain"]), Guarantee.from_dict(described["guarantee"])
+    except (KeyError, TypeError, ValueError):
+        raise BundleError("the description of the released model is damaged") from None
+
+
+def read_joint(bundle: Bundle) -> tuple[float, Guarantee]:
+    """The prior and the promise in the bundle of a joint network that may come from strangers."""
+    try:
+        prior = float(bundle.receipt["plan"]["agreed"]["release"]["prior"])
+        return prior, Guarantee.from_dict(bundle.description["guarantee"])
     except (KeyError, TypeError, ValueError):
         raise BundleError("the description of the released model is damaged") from None
 

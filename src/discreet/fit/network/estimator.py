@@ -150,6 +150,11 @@ class BayesianNetwork(BaseEstimator):
     def to_bundle(self) -> Bundle:
         """The released tensors, the description, the receipt, the model card and the BIF text."""
         network = self._network()
+        if self.receipt_.get("job") == "joint network":
+            raise BundleError(
+                "a joint network is kept as its party wrote it",
+                remedy="Copy the folder that it was loaded from, or use to_bif.",
+            )
         tensors = card.tensors_of(network)
         digest = tensor_digest(tensors)
         if digest != self.receipt_["account"]["digest"]:
@@ -164,8 +169,12 @@ class BayesianNetwork(BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a released model back, bit for bit."""
-        bundle = load_bundle(path, card.KIND)
+        """Read a released model back, bit for bit; also what a party kept of a joint network."""
+        bundle = load_bundle(path)
+        if bundle.kind == card.JOINT:
+            return cls._of_parties(bundle)
+        if bundle.kind != card.KIND:
+            raise BundleError("the released model is of another kind", got=bundle.kind, wanted=card.KIND)
         network = card.read_network(bundle)
         parameters, domain, promised = card.read_description(bundle)
         model = cls(
@@ -177,6 +186,14 @@ class BayesianNetwork(BaseEstimator):
             rows_per_person=int(promised.rows_per_person or 1),
             missing=str(domain.get("missing", "refuse")),
         )
+        model._keep(network, promised, dict(bundle.receipt))
+        return model
+
+    @classmethod
+    def _of_parties(cls, bundle: Bundle) -> Self:
+        network = card.read_network(bundle)
+        prior, promised = card.read_joint(bundle)
+        model = cls(network.structure, epsilon=promised.epsilon, delta=promised.delta, prior=prior)
         model._keep(network, promised, dict(bundle.receipt))
         return model
 

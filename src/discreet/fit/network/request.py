@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import ParameterError
+from discreet.fit.numbers import check_delta, check_epsilon, check_number, check_whole
 from discreet.mechanisms.tables import TableLaw, law
 from discreet.models.bif import read_bif
 from discreet.models.network import Network
@@ -75,17 +75,11 @@ def structure_of(source: object) -> Structure:
 def check(wanted: Request) -> Request:
     """The request with numbers as numbers, or the first thing that is wrong with it."""
     wanted.structure.check_size()
-    epsilon = _epsilon(wanted.epsilon)
+    epsilon = check_epsilon(wanted.epsilon)
     plain = math.isinf(epsilon)
-    _prior(wanted.prior, plain=plain)
-    if isinstance(wanted.rows_per_person, bool) or not isinstance(wanted.rows_per_person, numbers.Integral):
-        raise ParameterError(
-            "rows_per_person is not a number of rows",
-            got=wanted.rows_per_person,
-            wanted="a whole number >= 1",
-        )
-    if wanted.rows_per_person < 1:
-        raise ParameterError("rows_per_person is out of range", got=wanted.rows_per_person, wanted=">= 1")
+    least, remedy = 0.0 if plain else _SMALLEST_PRIOR, "Usually 1; 0 (maximum likelihood) is for plain fits."
+    check_number("prior", wanted.prior, low=least, high=_LARGEST_PRIOR, remedy=remedy)
+    check_whole("rows_per_person", wanted.rows_per_person, 1)
     if not isinstance(wanted.person, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(
             "person is not a column name",
@@ -103,7 +97,7 @@ def check(wanted: Request) -> Request:
     return replace(
         wanted,
         epsilon=epsilon,
-        delta=0.0 if plain else _delta(wanted.delta),
+        delta=check_delta(wanted.delta, epsilon),
         prior=float(wanted.prior),
         rows_per_person=int(wanted.rows_per_person),
     )
@@ -150,41 +144,3 @@ def plan(wanted: Request, *, by_person: bool = False) -> Plan:
         seeded=wanted.bits.seeded,
     )
     return Plan(guarantee, found)
-
-
-def _epsilon(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) >= 1e-6:
-        raise ParameterError(
-            "epsilon is not a privacy budget",
-            got=value,
-            wanted="a number above 0 (at least a millionth)",
-            remedy="Around 1 is usual; float('inf') fits without privacy.",
-        )
-    return float(value)
-
-
-def _delta(value: object) -> float:
-    if value is None:
-        raise ParameterError(
-            "delta is not chosen",
-            wanted="a number in (0, 1)",
-            remedy="Well below one over the number of people, for example 1e-6.",
-        )
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
-        raise ParameterError("delta is not a probability between 0 and 1", got=value, wanted="0 < delta < 1")
-    return float(value)
-
-
-def _prior(value: object, *, plain: bool) -> None:
-    low = 0.0 if plain else _SMALLEST_PRIOR
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, numbers.Real)
-        or not low <= float(value) <= _LARGEST_PRIOR
-    ):
-        raise ParameterError(
-            "the prior is out of range",
-            got=value,
-            wanted=f"{low:g} to {_LARGEST_PRIOR:g} rows",
-            remedy="Usually 1; 0 (maximum likelihood) is for plain fits.",
-        )

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.fit.hmm import request as hmm
+from discreet.fit.numbers import check_choice, check_whole
 from discreet.models.vocabulary import check_words
 from discreet.speech.features import Normalise
 from discreet.speech.front import Front, Range, Sound
@@ -91,14 +92,10 @@ class Request:
 
 def check(wanted: Request) -> Request:
     """The request with defaults filled in, or the first thing that is wrong with it."""
-    if wanted.input not in INPUTS:
-        raise ParameterError("there is no such input", got=wanted.input, wanted=" or ".join(INPUTS))
-    if wanted.topology not in ("left-right", "full"):
-        raise ParameterError("there is no such topology", got=wanted.topology, wanted="left-right or full")
-    if wanted.normalise is not None and wanted.normalise not in get_args(Normalise):
-        raise ParameterError(
-            "this normalisation is not known", got=wanted.normalise, wanted=" or ".join(get_args(Normalise))
-        )
+    check_choice("input", wanted.input, INPUTS)
+    check_choice("topology", wanted.topology, ("left-right", "full"))
+    if wanted.normalise is not None:
+        check_choice("normalise", wanted.normalise, get_args(Normalise))
     private = not _infinite(wanted.epsilon)
     filled = replace(
         wanted,
@@ -219,13 +216,13 @@ def _check_symbols(wanted: Request) -> None:
             wanted="input='symbols' and n_symbols=, or neither",
         )
     if wanted.n_symbols is not None:
-        _whole("n_symbols", wanted.n_symbols, 2, 2**20)
+        check_whole("n_symbols", wanted.n_symbols, 2, 2**20)
     if wanted.codebook is None:
         return
     if wanted.input == "symbols":
         raise ParameterError("symbols need no codebook", remedy="Leave codebook out.")
     if np.ndim(wanted.codebook) == 0:
-        _whole("codebook", wanted.codebook, 2, 4096)
+        check_whole("codebook", wanted.codebook, 2, 4096)
     elif np.ndim(wanted.codebook) != 2:
         raise ParameterError("the codebook is neither a number nor rows of codewords", wanted="64, or (M, d)")
 
@@ -243,7 +240,7 @@ def _check_people(wanted: Request) -> None:
             "person is not a name", got=type(wanted.person).__name__, wanted="'speaker', or None"
         )
     if wanted.words_per_person is not None:
-        _whole("words_per_person", wanted.words_per_person, 1, 2**20)
+        check_whole("words_per_person", wanted.words_per_person, 1, 2**20)
     if wanted.person is None and (wanted.recordings_per_person != 1.0 or wanted.words_per_person is not None):
         raise ParameterError(
             "recordings_per_person and words_per_person bound nobody",
@@ -279,8 +276,3 @@ def _check_private(wanted: Request) -> None:
 
 def _infinite(epsilon: object) -> bool:
     return isinstance(epsilon, numbers.Real) and math.isinf(epsilon) and float(epsilon) > 0
-
-
-def _whole(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
-        raise ParameterError(f"{name} is not a whole number", got=value, wanted=f"{low} to {high}")

@@ -132,7 +132,7 @@ def load_receipt(path: str | Path) -> dict[str, Any]:
     """The receipt in such a folder, which may come from strangers."""
     try:
         receipt = json.loads((Path(path) / _RECEIPT).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise BundleError("the receipt cannot be read", got=str(path)) from None
     if not isinstance(receipt, dict):
         raise BundleError("the receipt is damaged", got=str(path))
@@ -172,7 +172,7 @@ def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
     except FileNotFoundError as error:
         name = Path(str(error.filename)).name
         raise BundleError(f"this is not a released model: {name} is missing", got=str(folder)) from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise BundleError("a file of the released model cannot be read", got=str(folder)) from None
     if not isinstance(model, dict) or model.get("schema") != SCHEMA:
         raise BundleError("the released model has another schema", wanted=f"schema {SCHEMA}")
@@ -181,7 +181,9 @@ def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
             "the tensors do not match the digest in model.json",
             remedy="The folder is damaged or was altered.",
         )
-    account = receipt.get("account", {}) if isinstance(receipt, dict) else {}
+    account = receipt.get("account") if isinstance(receipt, dict) else None
+    if not isinstance(account, dict):
+        account = {}
     if account.get("digest") != model["sha256"] or account.get("guarantee") != model.get("guarantee"):
         raise BundleError(
             "the receipt is not that of this model",

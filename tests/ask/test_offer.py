@@ -144,3 +144,20 @@ def test_impossible_symbols_and_weights_of_zero_keep_their_meaning():
     model = Model.of(Vocabulary(("sure", "unsure"), (sure, unsure)), longest=100)
     assert np.isfinite(model.weights).all()
     assert -model.weights.min() > 100 * 13.9
+
+
+def test_impossible_steps_that_add_up_are_refused_with_a_remedy_that_helps():
+    """The second state can be entered from the first alone, which can be kept no longer than a step."""
+    step = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    emission = Categorical(np.full((3, 2), 0.5))
+
+    def words(some):
+        turned = np.where(step == 0, np.triu(np.tri(3, k=1)) * some, step)
+        return Vocabulary(
+            ("a",), (HMM(Chain(np.eye(3)[0], turned / turned.sum(1, keepdims=True)), emission),)
+        )
+
+    with pytest.raises(ParameterError, match="add up") as refused:
+        Model.of(words(0.0), longest=40)
+    assert "1e-6" in str(refused.value)
+    assert Model.of(words(1e-6), longest=40).offer.topology == "left-right"

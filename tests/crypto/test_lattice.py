@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.crypto import slow
 
-from discreet.crypto.lattice import Cipher, Table, keys
+from discreet.crypto.lattice import Cipher, Table, draw_masks, keys, share_of
 from discreet.crypto.layout import Correlation, Matrix
 from discreet.crypto.setting import LARGEST_MODULUS, Setting
 from discreet.errors import CipherError, ParameterError, RangeError
@@ -150,6 +150,30 @@ def test_the_worst_noise_stays_inside_its_proven_bound_and_opens_exactly(share_b
     got = (mine + theirs) & np.uint64(2**share_bits - 1)
     assert got.ravel().tolist() == wanted
     assert sums.shape[1] == 2
+
+
+@pytest.mark.parametrize("share_bits", [1, 41, 48])
+def test_results_that_need_not_be_exact_are_off_by_one_at_most_with_the_worst_noise(share_bits):
+    """The same extremes under masks modulo q, the largest and others."""
+    setting = Setting(share_bits, 8192 * 2**15, 10, exact=False)
+    assert setting.ring.modulus >= 8 * 2**share_bits * setting.gathered
+    largest = 2 ** (share_bits - 1) - 1
+    positions, bits = np.arange(8182, 8192), Extreme()
+    secret, public = keys(setting, bits)
+    cipher = secret.encrypt(np.full((1, 1, 8192), -largest - 1), bits)
+    table = Table.of(setting, np.full((1, 1, 8192), 2**15))
+    wanted = slow.product([-largest - 1] * 8192, [2**15] * 8192, 8192)
+    for seed in range(4):
+        masks = draw_masks(setting, (1, 1, 10), seeded(seed)) if seed else None
+        answer, mine = public.compute(cipher, table, positions, bits, masks)
+        got = mine + secret.open(answer, positions)
+        off = [
+            (int(value) - wanted[at]) % 2**share_bits
+            for value, at in zip(got.ravel(), positions, strict=True)
+        ]
+        assert set(off) <= {0, 1, 2**share_bits - 1}
+        if seed:
+            assert np.array_equal(mine, share_of(setting, masks))
 
 
 def _sums(ring, cipher, table):

@@ -179,3 +179,59 @@ def test_a_bound_on_all_weights_of_a_result_takes_fewer_bits_and_is_checked():
         next(score(w, tight, secure()))
     with pytest.raises(ParameterError, match="leave its share"):
         replace(tight, share_bits=24)
+
+
+def test_results_that_need_not_be_exact_are_off_by_one_at_most_and_take_smaller_messages():
+    agreed = replace(AGREED, exact=False)
+    assert Scores.of(agreed.to_dict()) == agreed and agreed.setting.hidden_bits == float("inf")
+    assert len(agreed.setting.ring.moduli) < len(AGREED.setting.ring.moduli)
+    off = set()
+    for x, w in ((0, 0), (2**15, 2**15), (-(2**15), 2**15)):
+        masks = Masks.draw(agreed, secure())
+        features, weights = np.full((20, 30), x), np.full((30, 9), w)
+        asker, scorer = ask(features, agreed, secure()), score(weights, agreed, secure(), None, masks)
+        mine, theirs, _ = run_pair(asker, scorer)
+        assert np.array_equal(theirs, masks.share())
+        assert_uniform(mine, 2.0**40, cells=8)
+        assert_uniform(theirs, 2.0**40, cells=8)
+        off |= set((signed((mine + theirs) & np.uint64(2**40 - 1), 40) - features @ weights).ravel().tolist())
+    assert off <= {-1, 0, 1}
+
+
+def test_an_asker_who_encrypts_fractions_reads_weights_if_results_are_exact_and_nothing_otherwise():
+    """The attack that `Setting` names: its errors are q / (t 2**j), and it looks between two shares."""
+    w = np.random.default_rng(1).integers(-(2**15), 2**15, (30, 9))
+    for exact in (True, False):
+        agreed = replace(AGREED, exact=exact)
+        read, _, _ = run_pair(_ask_fractions(agreed, 7, 8, seeded(3)), score(w, agreed, seeded(4)))
+        missed = (read - w[7] % 2**8 / 2**8 + 0.5) % 1 - 0.5
+        if exact:
+            assert np.abs(missed).max() < 1 / 16
+        else:
+            assert_uniform((read * 2**15).astype(np.uint64), 2.0**15, cells=8)
+            assert np.abs(missed).max() > 0.3
+
+
+def _ask_fractions(agreed, feature, depth, bits):
+    """An asker with 2**-depth where whole numbers belong, and what it reads between two shares."""
+    from discreet.crypto.lattice import _errors, _packed, _random, _wide, keys
+
+    setting, layout, ring = agreed.setting, agreed.layout, agreed.setting.ring
+    secret, public = keys(setting, bits)
+    one = np.zeros((layout.rows, layout.inner), dtype=np.int64)
+    one[:, feature] = 1
+    whole, seed = layout.left(one), bits.bytes(32)
+    part = ring.modulus // 2 ** (setting.share_bits + depth)
+    body = ring.forward(ring.reduce(ring.lift(whole, part) + _errors(whole.shape, bits)))
+    a = _random(ring, seed, "cipher", whole[..., 0].size).reshape(-1, *whole.shape)
+    low, high = _packed(ring, body - ring.product(a, secret.values[: len(ring.moduli), None, None]))
+    key = {"key_seed": public.seed, "key_low": public.low, "key_high": public.high}
+    yield Send("scores/query", {**key, "seed": seed, "low": low, "high": high})
+    told = yield Receive("scores/answer", agreed.answer)
+    ring, drop = setting.opening, np.int64(64 - setting.wire_bits)
+    centred = _wide(told["mask"]).view(np.int64) << drop >> drop
+    values = ring.forward(ring.lift(centred))
+    product = ring.inverse(ring.product(values, secret.values[: len(ring.moduli), None, None]))
+    opened = _wide(told["body"]) + ring.whole(product)[..., layout.positions]
+    unit = np.uint64(1) << np.uint64(setting.wire_bits - setting.share_bits)
+    return layout.read(opened & (unit - np.uint64(1))) / float(unit)

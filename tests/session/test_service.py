@@ -386,3 +386,31 @@ def test_services_without_clients_and_limits_of_nothing_are_refused(people):
         Limits(rate=0)
     assert Limits(workers=1).share == 1
     assert Limits(workers=4).share == 3
+
+
+def test_who_takes_its_time_before_it_asks_cannot_have_a_worker_replaced(people):
+    """Talk, queue and session have limits of their own: none cuts a role off in the middle of a step."""
+
+    async def dawdle(service, times):
+        channel = await service.channel(people["alice"])
+        try:
+            for _ in range(times):
+                shown = await request.ask_for_offer(channel)
+                await asyncio.sleep(0.8)
+            asked = wanted([1, 2, 3])(shown)
+            await request.ask(channel, asked.question, asked.sizes, shown)
+            parties = {"client": people["alice"].fingerprint, "server": people["bob"].fingerprint}
+            channel.greet({**asked.plan.greeting(parties), "role": "client", "nonce": "00" * 16})
+            await asyncio.sleep(2.0)  # the role waits for numbers
+        except PartyError:
+            pass
+        finally:
+            await channel.close()
+
+    with running(people, workers=1, whole=1.0, patience=0.1, silence=1.0) as service:
+        asyncio.run(dawdle(service, 1))
+        assert len(service.outcomes("alice")) == 1
+        assert service.service.crew.replaced == 0
+        asyncio.run(dawdle(service, 4))
+        assert service.outcomes("alice")[-1] == "it took too long"
+        assert service.service.crew.replaced == 0

@@ -51,6 +51,7 @@ def jobs(offer: Offer, batch: Batch) -> Iterator[Scores]:
         share_bits=wide.share_bits,
         constant=_power(ranges.constant + wide.feature_bits + wide.weight_bits),
         total=_power(ranges.total + wide.weight_bits) + wide.terms,
+        exact=False,
     )
     for _ in range(0, batch.rows, size):
         yield job

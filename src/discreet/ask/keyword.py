@@ -18,11 +18,12 @@ With ``ahead``, transfers for random choices, masks, and the circuit go before t
 **Reveals** the words to those named; to the other party the question itself: how many recordings, and how
 long they are but for the padding. Nothing else, in particular no score.
 **Costs** `discreet.ask.cost`.
-**Trusts** both parties to follow the protocol. An owner of recordings who does not, may send anything instead
-of features: every integer of the agreed form gives shares of some number, and the circuit some word of the
-list. So it gets one word a question, of a question of its own making: the owner of the models counts them. A
-message of another form, size or order ends the run (`discreet.errors.ProtocolError`), and so do residues out
-of range (`discreet.errors.CipherError`) and transfers that fail their check.
+**Trusts** both parties to follow the protocol. An owner of recordings who does not, may send anything
+instead of features: what comes back of its ciphertexts is uniform whatever is in them
+(`discreet.crypto.setting`, not exact), and the circuit makes some word of the list of any shares. So it
+gets one word a question, of a question of its own making: the owner of the models counts them. A message of
+another form, size or order ends the run (`discreet.errors.ProtocolError`), and so do residues out of range
+(`discreet.errors.CipherError`) and transfers that fail their check.
 """
 
 from __future__ import annotations

@@ -114,7 +114,17 @@ class Model:
                 remedy='Ask with topology="full".',
             )
         for frames in {1, self.offer.longest}:
-            check_range(trellis_of(self.offer, frames), self.chains)
+            try:
+                check_range(trellis_of(self.offer, frames), self.chains)
+            except ParameterError as error:
+                if np.isfinite(self.transitions[:, ~outside]).all():
+                    raise
+                # a state that can be neither entered nor kept gets worse with every step
+                raise ParameterError(
+                    "a model has impossible steps that add up",
+                    got="steps of the topology with probability zero",
+                    remedy="Give every step of the topology some probability, for example 1e-6.",
+                ) from error
 
     @property
     def chains(self) -> Weights:

@@ -8,9 +8,9 @@ The owner of the model declares `Ranges`: bounds rounded up to powers of two, wh
 the box, however unlike speech it is. They are all that the widths reveal of the model.
 
 **On the grid.** z is rounded to multiples of 2**-f, w to multiples of 2**-g, the constant to 2**-(f+g). The
-products are exact modulo 2**share_bits. Both parties then drop the lowest ``drop`` = f + g - fraction bits of
-their shares: what is left are shares modulo 2**score_width of the score in units of 2**-fraction, rounded
-down, or one unit less.
+sums of products are exact modulo 2**share_bits but for one unit (`discreet.crypto.setting`). Both parties
+then drop the lowest ``drop`` = f + g - fraction bits of their shares: what is left are shares modulo
+2**score_width of the score in units of 2**-fraction, rounded down, or one unit less.
 
 **No overflow, scores.** With w as rounded and all |z_k| <= 1 the sum is below (total + terms 2**-g + constant
 + 1) 2**(f+g) < 2**(share_bits - 1), which `discreet.protocols.scores.Scores` checks. Scores of components lie
@@ -28,7 +28,7 @@ end, before anything is sent.
 
 **Error.** A score is off by at most
 
-    total 2**-(f+1) + terms (2**-(g+1) + 2**-(f+g+2)) + 2**-(f+g+1) + 2 * 2**-fraction
+    total 2**-(f+1) + terms (2**-(g+1) + 2**-(f+g+2)) + 3 * 2**-(f+g+1) + 2 * 2**-fraction
 
 and log-sum is a contraction: errors of frames, transitions (half a unit each) and tables add up at most, so
 the total of a word is off by at most `Precision.error` nats, whatever the features. Decisions with a margin
@@ -194,7 +194,7 @@ class Precision:
             return 2.0 ** -(self.fraction + 1)
         f, g = self.feature_bits, self.weight_bits
         weighed = 2.0 ** (self.ranges.total - f - 1) + self.terms * (2.0 ** -(g + 1) + 2.0 ** -(f + g + 2))
-        return weighed + 2.0 ** -(f + g + 1) + 2 * 2.0**-self.fraction
+        return weighed + 3 * 2.0 ** -(f + g + 1) + 2 * 2.0**-self.fraction
 
     @property
     def error(self) -> float:

@@ -13,17 +13,19 @@ ones among 21 fair bits each: |e| <= B = 21, standard deviation 3.24. A cipherte
 **Security, circuit privacy, budget.** `discreet.crypto.setting` says which q is safe at 128 bits, proves
 that the flood hides the weights but for 2**-40, and that shares open exactly in the worst case.
 
-**Does not protect** against an owner who sends a public key with large e' or ciphertexts with large e (its
-shares, and then something about w, could be wrong in a way it can choose), nor against either party
-learning from what is done with the shares later. Sizes are public. Running time does not depend on values,
-as far as numpy's does not.
+An owner who sends a public key with large e' or ciphertexts with large e chooses what its shares are of:
+any linear form of w, not of whole numbers only. Under an exact setting it also **reads bits of w** from
+what it opens.
+
+**Does not protect** against either party learning from what is done with the shares later. Sizes are
+public. Running time does not depend on values, as far as numpy's does not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
     from discreet.crypto.ring import Residues, Ring
     from discreet.randomness import Bits
+
+    Masks = NDArray[Any]
 
 __all__ = [
     "Answer",
@@ -129,7 +133,7 @@ class PublicKey:
         table: Table,
         positions: NDArray[np.intp],
         bits: Bits,
-        masks: NDArray[np.int64] | None = None,
+        masks: Masks | None = None,
     ) -> tuple[Answer, NDArray[np.uint64]]:
         """Sums of products, hidden: the answer for the key owner, and one's own shares modulo 2**l.
 
@@ -142,7 +146,11 @@ class PublicKey:
         pair, outputs = cipher.values(self.setting), table.values.shape[2]
         parts = [
             self._part(
-                pair, table.values[:, :, some], positions, bits, None if masks is None else masks[:, some]
+                pair,
+                table.values[:, :, some],
+                positions,
+                bits,
+                None if masks is None else masks[..., some, :],
             )
             for some in (slice(at, at + _GROUP) for at in range(0, outputs, _GROUP))
         ]
@@ -155,7 +163,7 @@ class PublicKey:
         weights: NDArray[np.float32],
         positions: NDArray[np.intp],
         bits: Bits,
-        drawn: NDArray[np.int64] | None,
+        drawn: Masks | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]:
         """Some of the outputs."""
         setting, ring = self.setting, self.setting.ring
@@ -165,8 +173,7 @@ class PublicKey:
         opened = coefficients[:, 1][..., positions]
         if drawn is None:
             drawn = draw_masks(setting, opened.shape[1:], bits)
-        opened += _errors(opened.shape[1:], bits) + setting.encoded(drawn)
-        opened = ring.reduce(opened + self._flood(opened.shape[1:], bits))
+        opened = ring.reduce(opened + self._cover(drawn, opened.shape[1:], bits))
         return narrow(setting, mask), narrow(setting, opened), share_of(setting, drawn)
 
     def _refreshed(self, sums: Residues, bits: Bits) -> Residues:
@@ -175,6 +182,12 @@ class PublicKey:
         u = ring.forward(ring.small(bits.integers(-1, 2, sums.shape[2:])))
         sums += u[:, None] * self._pair[:, :, None, None]
         return ring.reduce(sums)
+
+    def _cover(self, drawn: Masks, shape: tuple[int, ...], bits: Bits) -> Residues:
+        """What hides the opened coefficients: masks modulo q, or encoded masks under a flood."""
+        if not self.setting.exact:
+            return drawn
+        return _errors(shape, bits) + self.setting.encoded(drawn) + self._flood(shape, bits)
 
     def _flood(self, shape: tuple[int, ...], bits: Bits) -> Residues:
         """Uniform in [-2**(F-1), 2**(F-1)), put together from words of 32 bits."""
@@ -236,13 +249,21 @@ def keys(setting: Setting, bits: Bits) -> tuple[SecretKey, PublicKey]:
     return SecretKey(setting, secret), PublicKey(setting, seed, *body)
 
 
-def draw_masks(setting: Setting, shape: tuple[int, ...], bits: Bits) -> NDArray[np.int64]:
-    """Uniform masks modulo 2**l for results of this shape, each to be used once."""
+def draw_masks(setting: Setting, shape: tuple[int, ...], bits: Bits) -> Masks:
+    """Uniform masks for results of this shape, each to be used once.
+
+    Integers modulo 2**l; under a setting that is not exact residues modulo q, one row of them a prime.
+    """
+    if not setting.exact:
+        rows = [bits.integers(-(prime // 2), prime // 2 + 1, shape) for prime in setting.ring.moduli]
+        return np.stack(rows).astype(np.float64)
     return bits.integers(0, 1 << setting.share_bits, shape)
 
 
-def share_of(setting: Setting, masks: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The share of whoever masked: minus the mask."""
+def share_of(setting: Setting, masks: Masks) -> NDArray[np.uint64]:
+    """The share of whoever masked: minus the mask, in units of q / t."""
+    if not setting.exact:
+        return setting.ring.switched(-masks, setting.share_bits)
     return (np.uint64(0) - masks.view(np.uint64)) & np.uint64((1 << setting.share_bits) - 1)
 
 

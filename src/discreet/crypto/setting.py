@@ -6,7 +6,8 @@ The scheme and its names are those of `discreet.crypto.lattice`.
 ternary secret, classical) for N: 2**27, 2**54, 2**109, 2**218, 2**438 for N = 1024 ... 16384. Seeds are
 expanded by AES-CTR under a known key, so uniformity of ``a`` is claimed in the ideal-cipher model.
 
-**Circuit privacy.** To the sums (A, B) = (sum w c1, sum w c0) the computer adds a fresh encryption of zero,
+**Circuit privacy, exact results.** To the sums (A, B) = (sum w c1, sum w c0) the computer adds a fresh
+encryption of zero,
     A + u a' + e1,    B + u b' + e0 + [r] + f,      (b' = -a' s + e', a') the public key,
 u ternary, r uniform modulo t, f uniform in [-2**(F-1), 2**(F-1)), and sends only the coefficients of the
 second that are opened. Their noise is n = sum w (d + e) + u e' + e0 + s e1 + d' + f with rounding |d|, |d'|
@@ -16,13 +17,27 @@ So given its share y + r, what the owner sees of all J opened coefficients diffe
 without w (fresh noise f, and c1 = an RLWE sample u a' + e1 under the unknown secret u) by at most J G /
 2**F in total variation, plus the advantage of a distinguisher against RLWE. `Setting` takes F as large as
 it can and refuses less than J G / 2**F <= 2**-40. The bound holds for every weight, error and key, not only
-typical ones. Distances of jobs add up: weights that answer a million of them are hidden but for 2**-20.
+typical ones, of an owner that makes keys and ciphertexts as it should. Distances of jobs add up: weights
+that answer a million of them are hidden but for 2**-20.
 
-**Budget.** Let V = G + 2**(F-1). The answer is switched to modulus 2**k, k = l + log2(N) + 2, which adds at
-most N + 1 (each coefficient is off by at most 1, and s is ternary). The owner rounds to a multiple of
-2**(k-l); that is right if V 2**k / q + N + 1 < 2**(k-l-1) = 2 N. `Setting` has V <= 2**F and F = floor(log2
-q) - l - 3, so the first term is at most N / 2, and N / 2 + N + 1 < 2 N. Wrap-around modulo t is the
-arithmetic of the shares.
+An owner that does **not** may add an error of q / (t 2**j) to a coefficient: then sum w d is shifted by w q
+/ (t 2**j), while f spans at most an eighth of q / t, so between two shares it reads three bits of w mod
+2**j from every coefficient that is opened. Take ``exact=False`` against such owners.
+
+**Circuit privacy, not exact.** Instead of [r] + f the computer adds R, uniform modulo q, and its share is
+round(-R t / q). What is opened is then uniform modulo q, *whatever* the owner sent, and c1 is A and an RLWE
+sample u a' + e1 with a' from a seed: all that the owner sees can be made up without w, but for the
+advantage of a distinguisher against RLWE. No statistical distance is left that jobs could add up, and no
+flood that takes room: q is smaller. The price is that shares join to the result or to one more or one less.
+
+**Budget, exact.** Let V = G + 2**(F-1). The answer is switched to modulus 2**k, k = l + log2(N) + 2, which
+adds at most N + 1 (each coefficient is off by at most 1, and s is ternary). The owner rounds to a multiple
+of 2**(k-l); that is right if V 2**k / q + N + 1 < 2**(k-l-1) = 2 N. `Setting` has V <= 2**F and F =
+floor(log2 q) - l - 3, so the first term is at most N / 2, and N / 2 + N + 1 < 2 N. Wrap-around modulo t is
+the arithmetic of the shares.
+
+**Budget, not exact.** In units of q / t: noise is at most G t / q <= 1/8, switching 1/4 + 1 / (4 N), the
+owner's rounding 1/2, the computer's (`Ring.switched`) less than 1. In all less than 2, and a whole number.
 """
 
 from __future__ import annotations
@@ -60,6 +75,8 @@ class Setting:
 
     ``share_bits`` is l; ``weight`` bounds the sum of |weights| that meet in one output coefficient;
     ``opened`` is the number of coefficients that will be opened under one key and one set of weights.
+    Unless ``exact``, results may be off by one, and weights are hidden from an owner that does not follow the
+    scheme, too.
 
     Raises `ParameterError` if 128-bit security leaves no room for the noise that hides the weights.
     """
@@ -68,6 +85,7 @@ class Setting:
     weight: int
     opened: int
     degree: int = 8192
+    exact: bool = True
 
     def __post_init__(self) -> None:
         if self.degree not in LARGEST_MODULUS:
@@ -98,7 +116,9 @@ class Setting:
 
     @property
     def _needed(self) -> int:
-        """The smallest F that hides: J G / 2**F <= 2**-40."""
+        """The smallest F that hides: J G / 2**F <= 2**-40; or that only has room for noise: G <= 2**F."""
+        if not self.exact:
+            return (self.gathered - 1).bit_length()
         return (self.opened * self.gathered - 1).bit_length() + STATISTICAL
 
     @property
@@ -122,12 +142,14 @@ class Setting:
 
     @property
     def flood_bits(self) -> int:
-        """F: the flood is uniform over 2**F integers."""
+        """F: the flood is uniform over 2**F integers; if not exact, the room for noise."""
         return self.ring.modulus.bit_length() - 1 - self.share_bits - 3
 
     @property
     def hidden_bits(self) -> float:
         """-log2 of the statistical distance at which weights are hidden; at least 40."""
+        if not self.exact:
+            return math.inf
         return self.flood_bits - math.log2(self.opened * self.gathered)
 
     @property

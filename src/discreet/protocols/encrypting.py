@@ -7,9 +7,10 @@ for each leading column; the partners' columns are transformed once for all of a
 
 **Reveals** nothing but sizes, as `discreet.protocols.scores` says; what the holder that encrypts could learn
 of the other's columns is at most 2**-40 in statistical distance for a whole run (`jobs`).
-**Trusts** nobody but that both follow the protocol. **Costs** 12 or 15 bytes for every row and column that
-leads, 100 kB for its key, and 41 kB for each cell, in every piece. For a million rows it moves two fifths
-of what transfers do, and works twice as long: it is for slow lines.
+**Trusts** nobody but that both follow the protocol: tables are exact, so a holder that encrypts fractions
+could read bits of the other's rows (`discreet.crypto.setting`). **Costs** 12 or 15 bytes for every row and
+column that leads, 100 kB for its key, and 41 kB for each cell, in every piece. For a million rows it moves
+two fifths of what transfers do, and works twice as long: it is for slow lines.
 """
 
 from __future__ import annotations

@@ -8,10 +8,12 @@ features, too.
     asker   -> scorer    "scores/query"     a public key and encrypted features
     scorer  -> asker     "scores/answer"    encrypted results, masked and flooded
 
-**Reveals** nothing but sizes and the agreed bounds. To the asker: a uniform share and, within 2**-40 and the
-security of the lattice cipher, nothing of the weights (`discreet.crypto.setting`). To the scorer:
-encryptions. **Trusts** that both follow the protocol; an asker who makes errors in its ciphertexts larger
-than agreed could learn about the weights from what is later done with the shares. **Exact**: `Scores`
+**Reveals** nothing but sizes and the agreed bounds. To the scorer: encryptions. To the asker: a uniform
+share and, within 2**-40 and the security of the lattice cipher, nothing of the weights
+(`discreet.crypto.setting`). **Trusts** that both follow the protocol: an asker who makes errors in its
+ciphertexts larger than agreed reads three bits of a weight from every result. With ``exact=False`` it does
+not, whatever it sends: it sees nothing but its share, of any linear form of the weights that it likes, and
+could learn only from what is later done with it. **Exact**, or in that case off by one at most: `Scores`
 refuses bounds under which a result could leave its share; each party checks its own numbers against the
 bounds before it draws or sends anything.
 """
@@ -51,7 +53,8 @@ class Scores:
 
     ``largest`` and ``heaviest`` bound the sizes of the asker's and the scorer's integers, ``constant`` that
     of the constants, and ``total``, if given, what the sizes of the weights of one result add up to. Raises
-    `ParameterError` if a result could leave ``share_bits`` bits with a sign.
+    `ParameterError` if a result could leave ``share_bits`` bits with a sign. Unless ``exact``, shares join to
+    the result, one more or one less, and nothing is trusted of the asker.
     """
 
     layout: Matrix | Correlation
@@ -60,11 +63,12 @@ class Scores:
     share_bits: int
     constant: int = 0
     total: int = 0
+    exact: bool = True
 
     def __post_init__(self) -> None:
         if min(self.largest, self.heaviest) < 1 or min(self.constant, self.total) < 0:
             raise ParameterError("bounds are positive", got=(self.largest, self.heaviest, self.constant))
-        reach = self.largest * self._weight + self.constant
+        reach = self.largest * self._weight + self.constant + (not self.exact)
         if reach >= 1 << (self.share_bits - 1):
             raise ParameterError(
                 "a result could leave its share", got=self.share_bits,
@@ -77,13 +81,14 @@ class Scores:
         """As plain data, for a plan that both sides hash."""
         kind = "matrix" if isinstance(self.layout, Matrix) else "correlation"
         sizes = {"largest": self.largest, "heaviest": self.heaviest, "constant": self.constant}
-        more = {"share_bits": self.share_bits, "total": self.total}
+        more = {"share_bits": self.share_bits, "total": self.total, "exact": self.exact}
         return {"kind": kind, **asdict(self.layout), **sizes, **more}
 
     @staticmethod
     def of(plain: Mapping[str, Any]) -> Scores:
         """From plain data."""
-        sizes = {name: plain[name] for name in ("largest", "heaviest", "share_bits", "constant", "total")}
+        names = ("largest", "heaviest", "share_bits", "constant", "total", "exact")
+        sizes = {name: plain[name] for name in names}
         made = Matrix if plain["kind"] == "matrix" else Correlation
         rest = {name: plain[name] for name in plain if name not in sizes and name != "kind"}
         return Scores(made(**rest), **sizes)
@@ -99,7 +104,7 @@ class Scores:
         layout, weight = self.layout, self.layout.weight(self.heaviest)
         if self.total:
             weight = min(weight, layout.together * self.total)
-        return Setting(self.share_bits, weight, layout.opened, layout.degree)
+        return Setting(self.share_bits, weight, layout.opened, layout.degree, self.exact)
 
     @property
     def _weight(self) -> int:
@@ -169,7 +174,7 @@ class Masks:
     """What hides the results of one job, drawn before it is asked: so the scorer's share is known by then."""
 
     agreed: Scores
-    values: NDArray[np.int64]
+    values: NDArray[Any]
 
     def __repr__(self) -> str:
         return "Masks(...)"

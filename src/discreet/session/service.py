@@ -58,6 +58,10 @@ __all__ = ["Note", "Service"]
 _OFFERS = 8
 """How often a client may ask for the offer before it asks its question, on one connection."""
 
+_TALK = 4.0
+"""Times of silence in which a client has come from its connection to its question, and somewhat more: so that
+a session ends by its own limit, which leaves its worker whole."""
+
 _FAREWELL = 2.0
 
 
@@ -195,7 +199,9 @@ class Service:
         """One connection, from its first request to its end; whatever happens in it ends here."""
         channel = Channel(stream, silence=self.limits.silence, queued=self.limits.queued)
         try:
-            async with asyncio.timeout(self.limits.whole + self.limits.patience):
+            async with asyncio.timeout(
+                self.limits.whole + self.limits.patience + _TALK * self.limits.silence
+            ):
                 await self._converse(card, channel, visit)
         except asyncio.CancelledError:
             visit.outcome = "interrupted"
@@ -218,6 +224,14 @@ class Service:
 
     async def _converse(self, card: Card, channel: Channel, visit: _Visit) -> None:
         """Offers, then one question."""
+        async with asyncio.timeout(_TALK / 2 * self.limits.silence):
+            asked = await self._hear(card, channel, visit)
+        if asked is not None:
+            visit.phase, visit.sizes = asked.question, asked.sizes
+            await self._answer(card, channel, asked, visit)
+
+    async def _hear(self, card: Card, channel: Channel, visit: _Visit) -> Request | None:
+        """Show the offer to whoever asks for it; the question, or None if none comes."""
         for _ in range(_OFFERS):
             try:
                 asked = await request.hear(channel)
@@ -229,8 +243,7 @@ class Service:
                 await self._refuse(channel, str(error.got))
                 raise
             if not asked.about_offer:
-                visit.phase, visit.sizes = asked.question, asked.sizes
-                return await self._answer(card, channel, asked, visit)
+                return asked
             visit.outcome = "answered"
             await request.reply(channel, "offer", dict(self.desk.offer))
         return None

@@ -172,9 +172,16 @@ def test_an_altered_folder_is_refused(tmp_path: Path) -> None:
     (folder / "model.json").write_text(json.dumps(plain))
     WordModels.load(folder)
     receipt = json.loads((folder / "receipt.json").read_text())
-    (folder / "receipt.json").write_text(json.dumps({**receipt, "front": 0}))
-    with pytest.raises(BundleError):
-        WordModels.load(folder)
+    strange = [
+        json.dumps({**receipt, "front": 0}),
+        json.dumps({**receipt, "account": 1.5}),
+        "[]",
+        "[" * 10**5,
+    ]
+    for text in strange:
+        (folder / "receipt.json").write_text(text)
+        with pytest.raises(BundleError):
+            WordModels.load(folder)
 
 
 def test_models_that_were_changed_after_the_fit_are_not_saved(tmp_path: Path) -> None:

@@ -163,6 +163,10 @@ def _put(target: Path, files: Mapping[str, bytes]) -> Path:
 def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
     """Read a folder back, refusing one that is damaged, altered or of another schema."""
     folder = Path(path)
+    if not folder.is_dir():
+        raise BundleError(
+            "there is no such folder", got=str(folder), wanted="a folder that a fit has written"
+        )
     card = folder / _CARD
     try:
         model = json.loads((folder / _MODEL).read_text())

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["counted", "log", "opened", "words"]
 
+_PERIODS = {3600.0: "an hour", 86400.0: "a day", 604800.0: "a week"}
+
 
 def opened(service: Any, as_json: bool) -> None:
     """A service has begun."""
@@ -25,7 +27,7 @@ def opened(service: Any, as_json: bool) -> None:
     terminal.line(f"Answering at {plain['place']} for {', '.join(plain['clients'])}.", "bold")
     limit = "no limit of answers" if plain["limit"] is None else f"{plain['limit']} answers a client"
     if plain["seconds"]:
-        limit += f" in {plain['seconds'] / 3600:g} hours"
+        limit += " " + _PERIODS.get(plain["seconds"], f"in {plain['seconds']:g} s")
     terminal.line(
         f"{plain['words']} words, recordings of up to {plain['longest'] / 100:g} s, whose lengths we see in "
         f"steps of {plain['padding'] / 100:g} s; {limit}"
@@ -58,8 +60,7 @@ def words(done: Any) -> None:
     for role, learned in plain["learned"].items():
         terminal.line(f"The owner of the {'recordings' if role == 'data' else 'models'} learned: {learned}")
     shown = ", ".join(
-        f"{batch.recordings} of {batch.least} to {batch.frames} frames"
-        for batch in done.answer.question.batches
+        f"{batch.recordings} of {_frames(batch)} frames" for batch in done.answer.question.batches
     )
     terminal.line(f"The owner of the models saw how many recordings there are, and their lengths: {shown}.")
     if plain["receipt"]:
@@ -73,18 +74,23 @@ def counted(tallies: Sequence[Any]) -> None:
         return
     rows = [
         [
-            one.name or "(not trusted here)",
+            one.name or "unknown",
             one.tally.client[:16],
             one.tally.model[:16],
             str(one.tally.answers),
             str(one.tally.charges),
-            one.tally.last[:19].replace("T", " "),
+            one.tally.last[:16].replace("T", " "),
         ]
         for one in tallies
     ]
     names = ("client", "fingerprint", "model", "answers", "questions", "last")
     columns = [(name, "right" if name in ("answers", "questions") else "left") for name in names]
     terminal.table(columns, rows)
+
+
+def _frames(batch: Any) -> str:
+    """What is seen of lengths."""
+    return f"{batch.frames}" if batch.least == batch.frames else f"{batch.least} to {batch.frames}"
 
 
 def _line(plain: dict[str, Any]) -> None:

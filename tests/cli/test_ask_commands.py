@@ -105,6 +105,18 @@ def test_a_client_asks_a_service_until_its_answers_are_used_up(homes, models, tm
     sessions = [{json.loads(path.read_text())["session"] for path in folder} for folder in receipts]
     assert sessions[0] == sessions[1]
     assert len(sessions[0]) == 2
+    mine = next((homes["alice"] / "receipts").iterdir())
+    asked = call("show", mine, "--out", tmp_path / "asked")
+    for part in (
+        "as the owner of the recordings saw it",
+        "together",
+        "models learned: nothing",
+        "report.html",
+    ):
+        assert part in asked.stdout, asked.output
+    assert not any(f" {said(path)}" in asked.stdout for path in (files[0], files[-1]))
+    assert (tmp_path / "asked/report.html").is_file()
+    assert json.loads(call("show", mine, "--json").stdout)["as"] == "recordings"
     shown = call("ask", "limits", tmp_path / "answers", home=homes["bob"])
     assert "alice" in shown.stdout
     (row,) = json.loads(call("ask", "limits", tmp_path / "answers", "--json", home=homes["bob"]).stdout)[

@@ -186,6 +186,11 @@ class Batch:
             raise ParameterError("not a batch of recordings", got=(self.recordings, self.frames, self.least))
 
     @property
+    def lengths(self) -> str:
+        """What is seen of the lengths, in words: "98", or "1 to 100"."""
+        return f"{self.frames}" if self.least == self.frames else f"{self.least} to {self.frames}"
+
+    @property
     def rows(self) -> int:
         """Frames of all recordings, with padding."""
         return self.recordings * self.frames

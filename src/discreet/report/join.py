@@ -87,6 +87,20 @@ class JoinPaper(Paper):
         helper = () if self.plan.helper is None else (self.plan.helper,)
         return (*helper, *self.plan.holders, *self.plan.analysts)
 
+    @property
+    def helped(self) -> bool:
+        """Whether there is a helper."""
+        return self.plan.helper is not None
+
+    def told(self, name: str) -> str:
+        """What a party holds, and whether it gets the result."""
+        party = self.plan.parties[name]
+        gets = "gets the network" if name in self.plan.receivers else ""
+        if party.role != "holder":
+            return gets or f"{party.role}, gets nothing"
+        count = len(party.columns)
+        return f"{count} column{'' if count == 1 else 's'}{', ' + gets if gets else ''}"
+
     def flow(self, sender: str, receiver: str) -> Flow:
         """What one party sent to another."""
         return next(one for one in self.flows if (one.sender, one.receiver) == (sender, receiver))

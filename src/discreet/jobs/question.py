@@ -39,9 +39,7 @@ def asked_paper(receipt: Mapping[str, Any]) -> AskedPaper:
             question.plan == found.plan
             and receipt["digest"] == found.plan.digest()
             and {found.role, other} == set(found.parties) == set(found.plan.learns)
-            and all(
-                isinstance(value, str) for value in (found.session, found.started, *found.parties.values())
-            )
+            and all(isinstance(text, str) for text in _texts(receipt))
             and all(map(_counts, found.peers[other].phases.values()))
             and _is_number(found.seconds)
         )
@@ -55,6 +53,10 @@ def asked_paper(receipt: Mapping[str, Any]) -> AskedPaper:
 def keep_asked(receipt: Mapping[str, Any], paper: AskedPaper, place: str | os.PathLike[str]) -> Path:
     """Write a folder with the receipt and its page."""
     return save_receipt(str(place), receipt, {"report.html": write_asked(paper)})
+
+
+def _texts(receipt: Mapping[str, Any]) -> list[Any]:
+    return [receipt["session"], receipt["started"], *receipt["parties"].values()]
 
 
 def _counts(count: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.report.paper import Paper
@@ -81,7 +80,7 @@ class JoinPaper(Paper):
         """Whether this party gets the result."""
         return self.name in self.plan.receivers
 
-    @cached_property
+    @property
     def parties(self) -> tuple[str, ...]:
         """The helper, the holders, the analysts: the order in which they are shown."""
         helper = () if self.plan.helper is None else (self.plan.helper,)

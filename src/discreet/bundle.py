@@ -124,14 +124,16 @@ def save_receipt(path: str | Path, receipt: Mapping[str, Any], pages: Mapping[st
 
 
 def is_receipt(path: str | Path) -> bool:
-    """Whether a folder holds a receipt without a model."""
-    return (Path(path) / _RECEIPT).is_file() and not (Path(path) / _MODEL).exists()
+    """Whether this is a receipt alone, or a folder that holds one without a model."""
+    place = Path(path)
+    return place.is_file() or ((place / _RECEIPT).is_file() and not (place / _MODEL).exists())
 
 
 def load_receipt(path: str | Path) -> dict[str, Any]:
-    """The receipt in such a folder, which may come from strangers."""
+    """The receipt in such a folder or file, which may come from strangers."""
+    place = Path(path)
     try:
-        receipt = json.loads((Path(path) / _RECEIPT).read_text())
+        receipt = json.loads((place if place.is_file() else place / _RECEIPT).read_text())
     except (OSError, ValueError, RecursionError):
         raise BundleError("the receipt cannot be read", got=str(path)) from None
     if not isinstance(receipt, dict):
@@ -163,6 +165,10 @@ def _put(target: Path, files: Mapping[str, bytes]) -> Path:
 def load_bundle(path: str | Path, kind: str | None = None) -> Bundle:
     """Read a folder back, refusing one that is damaged, altered or of another schema."""
     folder = Path(path)
+    if not folder.is_dir():
+        raise BundleError(
+            "there is no such folder", got=str(folder), wanted="a folder that a fit has written"
+        )
     card = folder / _CARD
     try:
         model = json.loads((folder / _MODEL).read_text())

@@ -10,9 +10,12 @@ from tests.ask.small import recording, vocabulary
 
 from discreet.ask import Answer, Model, rehearse
 from discreet.ask.cost import cost
-from discreet.ask.rehearsal import vocabulary_of
-from discreet.errors import BundleError, ParameterError
+from discreet.ask.rehearsal import features_of, vocabulary_of
+from discreet.errors import BundleError, DataError, ParameterError
+from discreet.fit import WordModels
+from discreet.jobs import make_tones
 from discreet.models.vocabulary import Vocabulary
+from discreet.speech import read_sound
 from discreet.speech.front import Front, Range
 
 
@@ -48,6 +51,20 @@ def test_many_recordings_come_back_in_their_order_through_the_front_of_the_vocab
     assert "5 words" in repr(answer)
     with pytest.raises(ParameterError):
         _ = answer.word
+
+
+def test_sound_files_are_asked_about_like_their_samples(tmp_path):
+    made = make_tones(str(tmp_path / "tones"), words=2, speakers=2, takes=3)
+    files, tests = (sorted((made.out / part).iterdir()) for part in ("train", "test"))
+    settings = {"n_states": 2, "covariance_type": "diag", "ceps": 4, "deltas": 0, "epsilon": float("inf")}
+    words = WordModels(**settings).fit(files, [path.name.split("_")[0] for path in files])
+    answer = rehearse(words, [tests[0], str(tests[-1]), read_sound(tests[1])[0]])
+    assert list(answer.words) == list(words.predict([tests[0], tests[-1], tests[1]]))
+    assert rehearse(words, tests[0]).word == answer.words[0]
+    with pytest.raises(DataError, match="could not be read"):
+        rehearse(words, tmp_path / "absent.wav")
+    with pytest.raises(DataError, match="not read from sound files"):
+        features_of([tests[0]], Front(symbols=3).to_dict())
 
 
 def test_what_is_no_vocabulary_is_refused(tmp_path):

@@ -88,7 +88,7 @@ def test_one_recording_gives_one_word_and_a_function_is_asked_for_it_after_the_o
 @pytest.mark.parametrize(
     ("recordings", "told"),
     [
-        ([np.zeros((25, 2))], "too many frames"),
+        ([np.zeros((25, 2))], "recording 1 is longer than what is offered.*24 frames"),
         ([np.zeros((9, 2))] * 5, "too many recordings"),
         ([np.zeros((9, 3))], "a recording is not rows"),
         ([], "several recordings"),
@@ -99,6 +99,14 @@ def test_a_client_refuses_recordings_that_are_not_offered_before_it_asks(shared,
     with pytest.raises(ValueError, match=told):
         put(shared, people, recordings)
     assert shared.service.desk.answers.tallies() == before
+
+
+def test_no_recording_together_is_refused_and_steps_end_at_the_longest(words, tmp_path):
+    with pytest.raises(ParameterError, match="at least 1 together"):
+        desk_of(words, tmp_path, together=0)
+    assert desk_of(words, tmp_path, longest=5, padding=12).card.padding == 5
+    with pytest.raises(ParameterError, match="padding of an offer is out of range"):
+        desk_of(words, tmp_path, padding=0)
 
 
 def test_what_could_not_be_kept_ahead_is_refused_before_it_counts(shared, people, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from typer.testing import CliRunner
 
 from discreet.ask.answers import Allowance, Answers
 from discreet.cli import app
+from discreet.cli.service import opened
+from discreet.jobs import Opened
 from discreet.wire.identity import Home
+from discreet.wire.tls import Place
 
 RATE = 8000
 
@@ -101,6 +105,18 @@ def test_a_client_asks_a_service_until_its_answers_are_used_up(homes, models, tm
     sessions = [{json.loads(path.read_text())["session"] for path in folder} for folder in receipts]
     assert sessions[0] == sessions[1]
     assert len(sessions[0]) == 2
+    mine = next((homes["alice"] / "receipts").iterdir())
+    asked = call("show", mine, "--out", tmp_path / "asked")
+    for part in (
+        "as the owner of the recordings saw it",
+        "together",
+        "models learned: nothing",
+        "report.html",
+    ):
+        assert part in asked.stdout, asked.output
+    assert not any(f" {said(path)}" in asked.stdout for path in (files[0], files[-1]))
+    assert (tmp_path / "asked/report.html").is_file()
+    assert json.loads(call("show", mine, "--json").stdout)["as"] == "recordings"
     shown = call("ask", "limits", tmp_path / "answers", home=homes["bob"])
     assert "alice" in shown.stdout
     (row,) = json.loads(call("ask", "limits", tmp_path / "answers", "--json", home=homes["bob"]).stdout)[
@@ -115,6 +131,7 @@ def test_a_rehearsal_shows_words_phases_and_what_each_side_learned(models):
     assert done.exit_code == 0, done.output
     for part in (said(files[0]), "scores", "MB", "learned: nothing", "saw how many recordings"):
         assert part in done.stdout, part
+    assert re.search(r"lengths: 1 of \d+ frames\.", done.stdout)
     plain = json.loads(call("ask", "rehearse", bundle, files[0], files[1], "--ahead", "--json").stdout)
     assert list(plain["words"].values()) == [said(files[0]), said(files[1])]
     assert plain["bytes"] == sum(phase["bytes"] for phase in plain["phases"].values())
@@ -141,7 +158,8 @@ def test_every_command_has_an_example(command):
         ("serve BUNDLE --as alice --listen 127.0.0.1:0 --limit 5 --per moon", 2, "hour, day, week"),
         ("serve BUNDLE --as alice --listen 127.0.0.1:0 --limit -5", 2, "limit of answers"),
         ("serve BUNDLE --as alice --listen 127.0.0.1:0 --clients carl", 2, "not trusted"),
-        ("serve SOUND --as alice --listen 127.0.0.1:0", 1, "released model cannot be read"),
+        ("serve nowhere --as alice --listen 127.0.0.1:0", 1, "no such folder"),
+        ("serve SOUND --as alice --listen 127.0.0.1:0", 1, "no such folder"),
         ("limits nowhere", 1, "no ledger of this name"),
         ("rehearse BUNDLE SLOW", 2, "another sampling rate"),
     ],
@@ -157,9 +175,20 @@ def test_what_cannot_be_is_refused_with_a_code(words, code, told, homes, models,
     assert told in " ".join(done.stderr.split()), done.stderr
 
 
+def test_limits_are_said_for_their_period(tmp_path, capsys):
+    for seconds, words in (
+        (3600.0, "3 answers a client an hour"),
+        (60.0, "a client in 60 s"),
+        (None, "client\n"),
+    ):
+        here, allowance = Place("127.0.0.1", 9), Allowance(3, seconds)
+        opened(Opened(here, ("a",), 2, 20, 10, allowance, tmp_path, tmp_path), as_json=False)
+        assert words in capsys.readouterr().out
+
+
 def test_nobody_has_had_an_answer_yet(tmp_path):
     Answers.at(tmp_path / "words.answers")
     (tmp_path / "words").mkdir()
     assert "Nobody has had an answer yet" in call("ask", "limits", tmp_path / "words").stdout
     Answers.at(tmp_path / "words.answers").charge("f" * 64, "m" * 64, 2, Allowance(5))
-    assert "not trusted here" in call("ask", "limits", tmp_path / "words").stdout
+    assert "unknown" in call("ask", "limits", tmp_path / "words").stdout

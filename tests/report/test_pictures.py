@@ -12,7 +12,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.domain import Ball, Box
 from discreet.models.mixture import Mixture
 from discreet.report.beside import Panel, draw_beside
-from discreet.report.canvas import DAY, NIGHT, make_figure
+from discreet.report.canvas import DAY, NIGHT, make_figure, to_png
 from discreet.report.draw import draw_mixture, draw_pair, marginal, window
 from discreet.report.mixture import MixturePaper
 from discreet.report.paper import number
@@ -130,6 +130,12 @@ def test_a_marginal_is_the_mixture_of_two_of_its_columns():
     pair = marginal(whole, (2, 0))
     assert np.array_equal(pair.means, whole.means[:, [2, 0]])
     assert np.array_equal(pair.covariances[:, 0, 1], whole.covariances[:, 2, 0])
+
+
+def test_letters_that_the_font_has_not_are_drawn_without_a_warning_that_says_them():
+    figure = make_figure(1, 1, DAY)
+    figure.text(0, 0, "日本")
+    assert to_png(figure).startswith(b"\x89PNG")  # pytest makes an error of a warning
 
 
 def test_names_cannot_be_formulas():

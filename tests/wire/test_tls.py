@@ -162,8 +162,10 @@ def test_a_place_that_is_taken_is_named(home):
     one, two = home.identity("one"), home.identity("two")
 
     async def test(listener):
-        with pytest.raises(PeerError, match="cannot listen"):
+        with pytest.raises(PeerError, match=r"cannot listen.*the port is in use"):
             await listen(one, [two.card], listener.place)
+        with pytest.raises(PeerError, match="not of this machine"):
+            await listen(one, [two.card], Place("192.0.2.1", 9))
 
     both(test, one, [two.card])
 

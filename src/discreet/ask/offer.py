@@ -79,7 +79,9 @@ class Offer:
         for name, (least, most) in _SIZES.items():
             size = getattr(self, name)
             if type(size) is not int or not least <= size <= most:
-                raise ParameterError(f"the {name} of an offer is none", got=size, wanted=f"{least} to {most}")
+                raise ParameterError(
+                    f"the {name} of an offer is out of range", got=size, wanted=f"{least} to {most}"
+                )
         if self.words:
             check_words(self.words)
         if self.words and len(self.words) != self.count:
@@ -92,9 +94,15 @@ class Offer:
             raise ParameterError("an offer has either symbols or points", got=(self.kind, self.symbols))
         if self.topology not in get_args(Topology) or self.method not in get_args(Method):
             raise ParameterError("no such topology or method", got=(self.topology, self.method))
-        if self.padding > self.longest or self.columns > _MOST_COLUMNS:
+        if self.padding > self.longest:
             raise ParameterError(
-                "an offer has too much padding or too many states in all", got=(self.padding, self.columns)
+                "lengths are shown in steps of more than the longest",
+                got=f"{self.padding} frames",
+                wanted=f"at most {self.longest}",
+            )
+        if self.columns > _MOST_COLUMNS:
+            raise ParameterError(
+                "an offer has too many states in all", got=self.columns, wanted=f"at most {_MOST_COLUMNS}"
             )
         _ = self.precision
 
@@ -176,6 +184,11 @@ class Batch:
     def __post_init__(self) -> None:
         if self.recordings < 1 or not 1 <= self.least <= self.frames:
             raise ParameterError("not a batch of recordings", got=(self.recordings, self.frames, self.least))
+
+    @property
+    def lengths(self) -> str:
+        """What is seen of the lengths, in words: "98", or "1 to 100"."""
+        return f"{self.frames}" if self.least == self.frames else f"{self.least} to {self.frames}"
 
     @property
     def rows(self) -> int:

@@ -17,6 +17,7 @@ from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from discreet.protocols.step import Transcript
     from discreet.session.receipt import Receipt
 
-__all__ = ["Answer", "rehearse", "vocabulary_of"]
+    Recording = NDArray[Any] | str | PathLike[str]
+
+__all__ = ["Answer", "features_of", "rehearse", "vocabulary_of"]
 
 AHEAD = "ahead"
 """The phase of what is done before recordings are there."""
@@ -89,7 +92,7 @@ class Answer:
 
 def rehearse(
     words: Any,
-    recordings: NDArray[Any] | Sequence[NDArray[Any]],
+    recordings: Recording | Sequence[Recording],
     *,
     topology: Topology | None = None,
     method: Method = "forward",
@@ -103,16 +106,17 @@ def rehearse(
     """Ask word models for the words of one recording or several, in two processes on this machine.
 
     ``words`` are fitted word models, a `Vocabulary`, or the folder of one. Recordings are what the front of
-    the vocabulary takes (samples, points or symbols), or with ``prepared`` its features. ``padding`` hides
-    lengths within so many frames. ``opened`` says who learns the words, ``record`` keeps all messages.
+    the vocabulary takes (samples or sound files, points or symbols), or with ``prepared`` its features.
+    ``padding`` hides lengths within so many frames. ``opened`` says who learns the words, ``record`` keeps
+    all messages.
     """
     from discreet.session import Part
     from discreet.session import rehearse as play
 
     vocabulary = vocabulary_of(words)
     several = isinstance(recordings, list | tuple)
-    given: Sequence[NDArray[Any]] = recordings if several else [recordings]  # pyright: ignore[reportAssignmentType]
-    features = given if prepared else _features(vocabulary, given)
+    given: Any = recordings if several else [recordings]
+    features = given if prepared else features_of(given, vocabulary.front)
     lengths = [len(one) for one in features]
     model = Model.of(
         vocabulary,
@@ -153,14 +157,15 @@ def vocabulary_of(words: Any) -> Vocabulary:
     return found
 
 
-def _features(vocabulary: Vocabulary, recordings: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """What the front makes of recordings."""
+def features_of(recordings: Sequence[Recording], plain: Mapping[str, Any]) -> list[NDArray[Any]]:
+    """What a front, as plain data, makes of recordings; without one they are features."""
     from discreet.speech.front import Front
+    from discreet.speech.sound import read_one
 
-    if not vocabulary.front:
-        return list(recordings)
-    front = Front.of(vocabulary.front)
-    return [front.prepare(one) for one in recordings]
+    if not plain:
+        return [np.asarray(one) for one in recordings]
+    front = Front.of(plain)
+    return [front.prepare(read_one(one, front.rate)) for one in recordings]
 
 
 def _answer(question: Question, order: Sequence[int], outcomes: Mapping[str, Any]) -> Answer:

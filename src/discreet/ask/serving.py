@@ -22,7 +22,7 @@ from discreet.ask.keyword import Prepared, answer, compile_question, prepare_mod
 from discreet.ask.keyword import ask as ask_role
 from discreet.ask.model import Model
 from discreet.ask.offer import Offer, Question
-from discreet.ask.rehearsal import Answer, vocabulary_of
+from discreet.ask.rehearsal import Answer, features_of, vocabulary_of
 from discreet.errors import DiscreetError, ParameterError, ProtocolError, TooLargeError
 from discreet.randomness import secure
 from discreet.session.client import Wanted, visit
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.ask.offer import Method
+    from discreet.ask.rehearsal import Recording
     from discreet.session.receipt import Receipt
     from discreet.session.request import Sizes
     from discreet.session.service import Note
@@ -162,13 +163,17 @@ def open_desk(
     """Prepare word models for a service. ``words`` as `discreet.ask.rehearse` takes them.
 
     Answers are counted for these models, whatever else is set, in a file that is made if it is not there;
-    for a folder ``FOLDER.answers`` unless another is named.
+    for a folder ``FOLDER.answers`` unless another is named. Lengths are never shown in steps of more than
+    the longest.
     """
+    if together < 1:
+        raise ParameterError("a question is about no recording", got=together, wanted="at least 1 together")
     vocabulary = vocabulary_of(words)
     if answers is None:
         if not isinstance(words, str | Path):
             raise ParameterError("answers are counted in a file", wanted="its name")
         answers = answers_of(words)
+    padding = min(padding, longest)
     model = Model.of(vocabulary, method=method, longest=longest, padding=padding, show_words=show_words)
     return KeywordDesk(model, identifier_of(vocabulary), Answers.at(answers), allowance, together=together)
 
@@ -202,7 +207,7 @@ def serve(
 
 
 def ask(
-    recordings: NDArray[Any] | Sequence[NDArray[Any]] | Callable[[Offer], Sequence[NDArray[Any]]],
+    recordings: Recording | Sequence[Recording] | Callable[[Offer], Sequence[Recording]],
     owner: Card,
     place: Place,
     me: Identity,
@@ -214,8 +219,8 @@ def ask(
 ) -> Answer:
     """Ask a service which words were spoken, in one recording or several.
 
-    Recordings are what the front of the offer takes (samples, points or symbols), with ``prepared`` its
-    features; or a function of the offer that gives them.
+    Recordings are what the front of the offer takes (samples or sound files, points or symbols), with
+    ``prepared`` its features; or a function of the offer that gives them.
     """
     seen: list[tuple[Question, list[int]]] = []
 
@@ -224,7 +229,10 @@ def ask(
         features = _features(recordings, offer, prepared)
         if len(features) > together:
             raise ParameterError(
-                "too many recordings for one question", got=len(features), wanted=f"at most {together}"
+                "too many recordings for one question",
+                got=len(features),
+                wanted=f"at most {together}",
+                remedy="Ask several times.",
             )
         lengths = [len(one) for one in features]
         order = offer.order(lengths)
@@ -287,14 +295,19 @@ def _check_ahead(question: Question) -> None:
 
 
 def _features(recordings: Any, offer: Offer, prepared: bool) -> list[NDArray[Any]]:
-    from discreet.speech.front import Front
-
+    """The features of every recording, none longer than what is offered."""
     given: Any = recordings(offer) if callable(recordings) else recordings
     several: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-    if prepared or not offer.front:
-        return several
-    front = Front.of(offer.front)
-    return [front.prepare(one) for one in several]
+    features = features_of(several, {} if prepared else offer.front)
+    for number, (one, rows) in enumerate(zip(several, features, strict=True), start=1):
+        if len(rows) > offer.longest:
+            named = Path(one).name if isinstance(one, str | Path) else f"recording {number}"
+            raise ParameterError(
+                f"{named} is longer than what is offered",
+                wanted=f"at most {offer.longest} frames ({offer.longest / 100:g} s)",
+                remedy="Cut the word out, or ask who runs the service to offer longer ones (--longest).",
+            )
+    return features
 
 
 def _check_size(offer: Mapping[str, Any]) -> None:

@@ -120,6 +120,8 @@ def tones(
     )
     terminal.line(f"\nNext: discreet fit words {done.out}/train --epsilon inf --out words", "dim")
     terminal.line(f"      discreet ask plain words {done.out}/test --named", "dim")
+    first = f"{done.out}/test/{done.words[0]}_s0_0.wav"
+    terminal.line(f"      discreet ask rehearse words {first}", "dim")
 
 
 @commands.command(no_args_is_help=True)
@@ -182,6 +184,7 @@ def keyword(
     to: Annotated[str, typer.Option(help="The service: NAME@HOST:PORT, of a party that we trust.")],
     name: _Name,
     ahead: _Ahead = False,
+    wait: Annotated[float, typer.Option(help="Seconds in which the service must be reached.")] = 15.0,
     receipts: _Receipts = None,
     home: _Home = None,
     json: _Json = False,
@@ -194,7 +197,7 @@ def keyword(
     """
     from discreet.jobs import ask_keyword
 
-    done = ask_keyword(audio, to, name, ahead=ahead, home=home, receipts=receipts)
+    done = ask_keyword(audio, to, name, ahead=ahead, wait=wait, home=home, receipts=receipts)
     if json:
         terminal.print_json(done.to_dict())
     else:

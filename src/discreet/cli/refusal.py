@@ -46,8 +46,8 @@ class Front(TyperGroup):
         except KeyboardInterrupt:
             terminal.warn(
                 "Interrupted",
-                "Nothing more was released. What was charged to a ledger stays charged: "
-                "`discreet ledger history` shows it.",
+                "Nothing more was released. What was charged to a ledger stays charged (`discreet ledger "
+                "history` shows it), and what a service has counted stays counted.",
             )
             raise typer.Exit(130) from None
         except typer.TyperException as error:

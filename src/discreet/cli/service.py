@@ -13,7 +13,9 @@ from discreet.cli import terminal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["counted", "log", "opened", "words"]
+__all__ = ["asked", "counted", "log", "opened", "words"]
+
+_PERIODS = {3600.0: "an hour", 86400.0: "a day", 604800.0: "a week"}
 
 
 def opened(service: Any, as_json: bool) -> None:
@@ -25,7 +27,7 @@ def opened(service: Any, as_json: bool) -> None:
     terminal.line(f"Answering at {plain['place']} for {', '.join(plain['clients'])}.", "bold")
     limit = "no limit of answers" if plain["limit"] is None else f"{plain['limit']} answers a client"
     if plain["seconds"]:
-        limit += f" in {plain['seconds'] / 3600:g} hours"
+        limit += " " + _PERIODS.get(plain["seconds"], f"in {plain['seconds']:g} s")
     terminal.line(
         f"{plain['words']} words, recordings of up to {plain['longest'] / 100:g} s, whose lengths we see in "
         f"steps of {plain['padding'] / 100:g} s; {limit}"
@@ -50,20 +52,31 @@ def words(done: Any) -> None:
     plain = done.to_dict()
     rows = [[file.name, word] for file, word in zip(done.files, done.answer.words, strict=True)]
     terminal.table([("recording", "left"), ("word", "left")], rows)
-    phases = [
-        [name, f"{one['seconds']:.2f}", f"{one['bytes'] / 1e6:.2f}"] for name, one in plain["phases"].items()
-    ]
-    whole = ["together", f"{plain['seconds']:.2f}", f"{plain['bytes'] / 1e6:.2f}"]
-    terminal.table([("phase", "left"), ("seconds", "right"), ("MB", "right")], [*phases, whole])
+    phases = [(name, one["seconds"], one["bytes"]) for name, one in plain["phases"].items()]
+    _phases([*phases, ("together", plain["seconds"], plain["bytes"])])
     for role, learned in plain["learned"].items():
         terminal.line(f"The owner of the {'recordings' if role == 'data' else 'models'} learned: {learned}")
     shown = ", ".join(
-        f"{batch.recordings} of {batch.least} to {batch.frames} frames"
-        for batch in done.answer.question.batches
+        f"{batch.recordings} of {batch.lengths} frames" for batch in done.answer.question.batches
     )
     terminal.line(f"The owner of the models saw how many recordings there are, and their lengths: {shown}.")
     if plain["receipt"]:
-        terminal.line(f"receipt: {plain['receipt']}", "dim")
+        terminal.line(f"\nLook at it with: discreet show {plain['receipt']}", "dim")
+
+
+def asked(paper: Any) -> None:
+    """The receipt of a question: what each side learned and saw, and what it took."""
+    offer, receipt = paper.question.offer, paper.receipt
+    terminal.heading(f"A question about {paper.asked}, as the owner of the {paper.name} saw it")
+    terminal.line(f"{offer.count} words; started {receipt.started[:19].replace('T', ' ')} UTC")
+    phases = [(phase.name, phase.seconds, phase.sent + phase.received) for phase in paper.phases]
+    _phases([*phases, ("together", receipt.seconds, paper.size)])
+    for name, learned in paper.learned.items():
+        terminal.line(f"The owner of the {name} learned: {learned}")
+    terminal.line(
+        f"The owner of the models saw how many recordings there are, and their lengths: {paper.seen}."
+    )
+    terminal.line(f"plan {receipt.plan.digest()}\nrun  {receipt.session}", "dim")
 
 
 def counted(tallies: Sequence[Any]) -> None:
@@ -73,18 +86,23 @@ def counted(tallies: Sequence[Any]) -> None:
         return
     rows = [
         [
-            one.name or "(not trusted here)",
+            one.name or "unknown",
             one.tally.client[:16],
             one.tally.model[:16],
             str(one.tally.answers),
             str(one.tally.charges),
-            one.tally.last[:19].replace("T", " "),
+            one.tally.last[:16].replace("T", " "),
         ]
         for one in tallies
     ]
     names = ("client", "fingerprint", "model", "answers", "questions", "last")
     columns = [(name, "right" if name in ("answers", "questions") else "left") for name in names]
     terminal.table(columns, rows)
+
+
+def _phases(rows: Sequence[tuple[str, float, int]]) -> None:
+    shown = [[name, f"{seconds:.2f}", f"{size / 1e6:.2f}"] for name, seconds, size in rows]
+    terminal.table([("phase", "left"), ("seconds", "right"), ("MB", "right")], shown)
 
 
 def _line(plain: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import terminal
+from discreet.cli import service, terminal
 from discreet.cli.join import joint
 from discreet.cli.shown import components, nodes, states, words
 
@@ -14,22 +14,34 @@ __all__ = ["show"]
 
 
 def show(
-    bundle: Annotated[str, typer.Argument(help="The folder that a fit has written.")],
+    bundle: Annotated[
+        str, typer.Argument(help="The folder that a fit has written, or the receipt of a question.")
+    ],
+    out: Annotated[
+        str | None, typer.Option(help="A folder for the page of a question's receipt.", show_default=False)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
-    """Show a released model and its guarantee.
+    """Show a released model and its guarantee, or what a question took and who learned what.
 
     For example:
 
       discreet show hot-spots
+
+      discreet show receipts/keyword-bob-65329ef0c7ccc242.json --out asked
     """
     from discreet.jobs import show_bundle
 
-    shown = show_bundle(bundle)
+    shown = show_bundle(bundle, out)
     if json:
         terminal.print_json(shown.to_dict())
         return
     paper = shown.paper
+    if shown.kind == "asked":
+        service.asked(paper)
+        if out is not None:
+            terminal.line(f"page: {out}/report.html", "dim")
+        return
     if shown.kind == "gaussian-mixture":
         kind = paper.receipt.get("covariance_type", "")
         terminal.heading(

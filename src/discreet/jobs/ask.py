@@ -14,14 +14,11 @@ from discreet.errors import ParameterError
 from discreet.jobs.recordings import find_audio
 from discreet.session.limits import Limits
 from discreet.speech import read_sound
-from discreet.speech.front import Front
 from discreet.wire.identity import Home, default_home
 from discreet.wire.tls import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
     from discreet.ask.answers import Tally
     from discreet.session.receipt import Receipt
@@ -140,7 +137,8 @@ def serve_words(
         names = tuple(card.name for card in cards)
         if opened is not None:
             words = len(vocabulary.words)
-            opened(Opened(place, names, words, longest, padding, allowance, counted, folder))
+            steps = min(padding, longest)
+            opened(Opened(place, names, words, longest, steps, allowance, counted, folder))
 
     serve(
         vocabulary,
@@ -168,7 +166,7 @@ def ask_keyword(
     ahead: bool = False,
     home: Path | None = None,
     receipts: Path | None = None,
-    wait: float = 30.0,
+    wait: float = 15.0,
 ) -> Asked:
     """Ask the service of a model owner, written NAME@HOST:PORT, which word is said in each sound file.
 
@@ -179,12 +177,9 @@ def ask_keyword(
     owner, _, place = to.rpartition("@")
     if not owner:
         raise ParameterError("not a service", got=to[:100], wanted="NAME@HOST:PORT")
-    samples = [read_sound(path) for path in files]  # what cannot be read is found before anybody is asked
-
-    def measure(offer: Any) -> list[NDArray[Any]]:
-        return _samples(files, samples, Front.of(offer.front).rate)
-
-    answer = ask(measure, where.card(owner), Place.of(place), me, ahead=ahead, wait=wait)
+    for path in files:
+        read_sound(path)  # what cannot be read is found before anybody is asked
+    answer = ask(files, where.card(owner), Place.of(place), me, ahead=ahead, wait=wait)
     folder = receipts or where.folder / "receipts"
     return Asked(tuple(files), answer, _save(answer.receipts["data"], folder, owner))
 
@@ -195,8 +190,7 @@ def rehearse_keyword(bundle: str, audio: Sequence[str], *, ahead: bool = False, 
     **Trusts** this machine with everything.
     """
     vocabulary, files = read_vocabulary(bundle), find_audio(list(audio))
-    samples = _samples(files, [read_sound(path) for path in files], Front.of(vocabulary.front).rate)
-    return Asked(tuple(files), rehearse(vocabulary, samples, ahead=ahead, padding=padding), None)
+    return Asked(tuple(files), rehearse(vocabulary, files, ahead=ahead, padding=padding), None)
 
 
 def count_answers(path: str, home: Path | None = None) -> list[Counted]:
@@ -219,20 +213,6 @@ def _allowance(limit: int | None, per: str | None) -> Allowance:
             "a limit is for a period", got=per, wanted=f"a limit, and one of {', '.join(PERIODS)}"
         )
     return Allowance(limit, None if per is None else PERIODS[per])
-
-
-def _samples(
-    files: Sequence[Path], read: Sequence[tuple[NDArray[Any], int]], rate: int | None
-) -> list[NDArray[Any]]:
-    """What was read, if it has the sampling rate that the front takes."""
-    if rate is None:
-        raise ParameterError("these models do not take sound", remedy="Ask from Python.")
-    for path, (_, seen) in zip(files, read, strict=True):
-        if seen != rate:
-            raise ParameterError(
-                f"{path.name} has another sampling rate", got=seen, wanted=str(rate), remedy="Resample it."
-            )
-    return [samples for samples, _ in read]
 
 
 def _save(receipt: Receipt, folder: Path, other: str) -> Path:

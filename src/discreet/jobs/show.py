@@ -15,13 +15,13 @@ from discreet.bundle import (
     tensor_digest,
 )
 from discreet.domain import region_from_dict
-from discreet.errors import BundleError
+from discreet.errors import BundleError, ParameterError
 from discreet.fit.hmm import card as hmm_card
 from discreet.fit.mixture.card import read_description, read_mixture
 from discreet.fit.mixture.estimator import KIND
 from discreet.fit.network import card as network_card
 from discreet.fit.words.card import read_guarantee
-from discreet.jobs import joint
+from discreet.jobs import joint, question
 from discreet.jobs.purchase import (
     hmm_purchases,
     hmm_sentence,
@@ -52,6 +52,8 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain data."""
+        if self.kind == question.KIND:
+            return self.paper.to_dict()
         return {
             "model": self.paper.to_dict(),
             "words": self.paper.guarantee.words(),
@@ -59,10 +61,23 @@ class Shown:
         }
 
 
-def show_bundle(path: str | os.PathLike[str]) -> Shown:
-    """Read a folder that a fit wrote; refuses one that is damaged, altered or of an unknown kind."""
-    if is_receipt(str(path)):
-        return Shown(network_card.JOINT, joint.receipt_paper(load_receipt(str(path))))
+def show_bundle(path: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Shown:
+    """Read a folder that a fit wrote, or a receipt; refuses what is damaged, altered or of an unknown kind.
+
+    ``out`` is a folder for the page of a question's receipt; all others have their page beside them.
+    """
+    receipt = load_receipt(str(path)) if is_receipt(str(path)) else {}
+    if question.is_asked(receipt):
+        paper = question.asked_paper(receipt)
+        if out is not None:
+            question.keep_asked(receipt, paper, out)
+        return Shown(question.KIND, paper)
+    if out is not None:
+        raise ParameterError(
+            "only receipts of questions have no page yet", got=str(path), remedy="Open its report.html."
+        )
+    if receipt:
+        return Shown(network_card.JOINT, joint.receipt_paper(receipt))
     bundle = load_bundle(str(path))
     return Shown(bundle.kind, paper_of(bundle))
 

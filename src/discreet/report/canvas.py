@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,8 @@ def to_png(figure: Figure, dpi: int = 240) -> bytes:
     from matplotlib import rc_context
 
     out = io.BytesIO()
-    with rc_context({"font.family": "DejaVu Sans"}):
+    with rc_context({"font.family": "DejaVu Sans"}), warnings.catch_warnings():
+        # names in letters that the font has not are drawn as boxes; the warning would print them
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(out, format="png", dpi=dpi, metadata={"Software": "discreet"})
     return out.getvalue()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from discreet.report.join import Flow, JoinPaper
+    from discreet.report.join import Flow
 
-__all__ = ["draw_flows", "places_of"]
+__all__ = ["Traffic", "draw_flows", "places_of"]
 
 _WIDE = 6.4
 _HALF = (0.80, 0.27)  # half the sides of a box, in inches
@@ -29,9 +29,40 @@ _GAP = 0.16  # how far the two arrows of a pair stand off the straight line, in 
 _AT = 0.36  # where on an arrow its label stands: nearer to who sent
 
 
-def draw_flows(paper: JoinPaper, colours: Colours = DAY) -> bytes:
+class Traffic(Protocol):
+    """What is drawn of a run: the parties, which of them we are, what was sent, and words for each box.
+
+    ``helped`` says that the first party is a helper, and stands on top.
+    """
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """The names, in their order."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Our name."""
+        ...
+
+    @property
+    def helped(self) -> bool:
+        """Whether the first party is a helper."""
+        ...
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """What each sent to each other."""
+        ...
+
+    def told(self, name: str) -> str:
+        """A few words for the box of a party."""
+        ...
+
+
+def draw_flows(paper: Traffic, colours: Colours = DAY) -> bytes:
     """The picture of a report, as PNG: boxes for parties, arrows for what they sent each other."""
-    places = places_of(len(paper.parties), paper.plan.helper is not None)
+    places = places_of(len(paper.parties), paper.helped)
     room = np.array([0.95, 0.45])
     low, high = places.min(axis=0) - room, places.max(axis=0) + room
     figure = make_figure(_WIDE, _WIDE * float(high[1] - low[1]) / float(high[0] - low[0]) + 0.1, colours)
@@ -63,7 +94,7 @@ def places_of(count: int, helped: bool) -> NDArray[np.float64]:
 
 def _arrow(
     axes: Axes,
-    paper: JoinPaper,
+    paper: Traffic,
     flow: Flow,
     where: dict[str, NDArray[np.float64]],
     most: int,
@@ -127,7 +158,7 @@ def _edge(centre: NDArray[np.float64], towards: NDArray[np.float64]) -> NDArray[
     return centre + way * min(*room, 1.0)
 
 
-def _box(axes: Axes, paper: JoinPaper, name: str, place: NDArray[np.float64], colours: Colours) -> None:
+def _box(axes: Axes, paper: Traffic, name: str, place: NDArray[np.float64], colours: Colours) -> None:
     """A party: its name, its role, and what it holds or gets; ours is filled."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -149,15 +180,5 @@ def _box(axes: Axes, paper: JoinPaper, name: str, place: NDArray[np.float64], co
     x, y = (float(part) for part in place)
     title = axes.text(x, y + 0.09, plain(name, 18), ha="center", va="center", fontsize=10, zorder=6)
     title.set(color=colours.ink, fontweight="bold")
-    told = axes.text(x, y - 0.12, plain(_told(paper, name), 34), ha="center", va="center", fontsize=7)
+    told = axes.text(x, y - 0.12, plain(paper.told(name), 34), ha="center", va="center", fontsize=7)
     told.set(color=colours.faint if not ours else colours.ink, zorder=6)
-
-
-def _told(paper: JoinPaper, name: str) -> str:
-    """What a party holds, and whether it gets the result."""
-    party = paper.plan.parties[name]
-    gets = "gets the network" if name in paper.plan.receivers else ""
-    if party.role != "holder":
-        return gets or f"{party.role}, gets nothing"
-    count = len(party.columns)
-    return f"{count} column{'' if count == 1 else 's'}{', ' + gets if gets else ''}"

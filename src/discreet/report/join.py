@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.report.paper import Paper
@@ -74,11 +73,25 @@ class JoinPaper(Paper):
         """Whether this party gets the result."""
         return self.name in self.plan.receivers
 
-    @cached_property
+    @property
     def parties(self) -> tuple[str, ...]:
         """The helper, the holders, the analysts: the order in which they are shown."""
         helper = () if self.plan.helper is None else (self.plan.helper,)
         return (*helper, *self.plan.holders, *self.plan.analysts)
+
+    @property
+    def helped(self) -> bool:
+        """Whether there is a helper."""
+        return self.plan.helper is not None
+
+    def told(self, name: str) -> str:
+        """What a party holds, and whether it gets the result."""
+        party = self.plan.parties[name]
+        gets = "gets the network" if name in self.plan.receivers else ""
+        if party.role != "holder":
+            return gets or f"{party.role}, gets nothing"
+        count = len(party.columns)
+        return f"{count} column{'' if count == 1 else 's'}{', ' + gets if gets else ''}"
 
     def flow(self, sender: str, receiver: str) -> Flow:
         """What one party sent to another."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.report.face import Face
     from discreet.report.paper import Paper
 
-__all__ = ["write_page"]
+__all__ = ["frame", "write_page"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -49,6 +49,11 @@ def write_page(paper: Paper) -> str:
             _footer(paper),
         ]
     )
+    return frame(face.title, body)
+
+
+def frame(title: str, body: str) -> str:
+    """A page around its body, which is HTML; it asks nobody for anything."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -56,7 +61,7 @@ def write_page(paper: Paper) -> str:
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>{escape(face.title)}</title>
+<title>{escape(title)}</title>
 <style>{STYLE}</style>
 </head>
 <body>

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from discreet.report.paper import Paper
 
-__all__ = ["bar", "bought_table", "fact_list", "inside", "table"]
+__all__ = ["bar", "bought_table", "definitions", "fact_list", "inside", "table"]
 
 
 def bought_table(paper: Paper) -> str:
@@ -53,6 +53,11 @@ def fact_list(paper: Paper, about: Sequence[tuple[str, str]]) -> str:
         facts.append(("Charged to", "no ledger: nobody adds this up with other results"))
     versions = ", ".join(f"{name} {value}" for name, value in inside(receipt, "versions").items())
     facts += [("Versions", versions), ("SHA-256 of the tensors", paper.digest)]
+    return definitions(facts)
+
+
+def definitions(facts: Iterable[tuple[str, str]]) -> str:
+    """Facts with their names, without those that say nothing."""
     entries = (
         f"<dt>{escape(name)}</dt><dd{' class=hash' if _is_hash(text) else ''}>{escape(text)}</dd>"
         for name, text in facts

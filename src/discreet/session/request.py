@@ -43,7 +43,8 @@ REFUSALS = {
     "question": "This service answers other questions.",
     "offer": "The service has changed what it offers: ask for its offer again.",
     "sizes": "The sizes are not among those that are offered: fewer or shorter inputs may be.",
-    "limit": "The limit of answers for this client is reached. Who runs the service has set it.",
+    "limit": "So many answers would go over the limit for this client, which who runs the service has set: "
+    "fewer recordings may be within it.",
     "often": "Too many requests in a short time: wait a minute.",
     "busy": "All workers of the service are at work, and enough clients wait: try again later.",
     "failed": "The service could not record the request: who runs it must look at its log.",

@@ -4,7 +4,7 @@ from discreet.speech.activity import voiced
 from discreet.speech.features import Normalise, cepstra
 from discreet.speech.frames import RATES, frame_count
 from discreet.speech.front import Front, Range, Sound
-from discreet.speech.sound import read_sound
+from discreet.speech.sound import read_one, read_sound
 
 __all__ = [
     "RATES",
@@ -14,6 +14,7 @@ __all__ = [
     "Sound",
     "cepstra",
     "frame_count",
+    "read_one",
     "read_sound",
     "voiced",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import wave
 from contextlib import contextmanager
 from io import BytesIO
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DataError, RequestError
+from discreet.speech.frames import frame_count
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from numpy.typing import NDArray
 
-__all__ = ["read_sound"]
+__all__ = ["read_one", "read_sound"]
 
 _BLOCK = 2**20
 _HEAD = 2**16  # the format stands before the samples
@@ -38,6 +40,26 @@ def read_sound(path: str | Path) -> tuple[NDArray[np.float64], int]:
         if head[:4] == b"fLaC":
             return _read_flac(path)
     raise DataError(f"{path.name} is not a sound file that can be read", wanted="WAV (PCM) or FLAC")
+
+
+def read_one(recording: Any, rate: int | None) -> Any:
+    """What a recording holds: a file's samples, whose rate must be the declared one, or the array itself."""
+    if not isinstance(recording, str | os.PathLike):
+        return recording
+    if rate is None:
+        raise DataError("points and symbols are not read from sound files", wanted="arrays")
+    path = Path(os.fspath(recording))
+    samples, found = read_sound(path)
+    if found != rate:
+        raise DataError(
+            f"{path.name} has another sampling rate",
+            got=f"{found} samples a second",
+            wanted=str(rate),
+            remedy="Resample the recording, or use models of its rate, if that is 8000 or 16000.",
+        )
+    if not frame_count(len(samples), rate):
+        raise DataError(f"{path.name} is shorter than one frame", wanted="at least 25 ms")
+    return samples
 
 
 @contextmanager

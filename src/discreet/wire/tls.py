@@ -8,6 +8,7 @@ talks to whom, when, and how much.
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import socket
 import ssl
@@ -35,6 +36,12 @@ _GUESTS = 32
 """Connections of strangers that are looked at together."""
 
 _HANDSHAKE, _SHUTDOWN = 10.0, 1.0
+
+_WHY = {
+    errno.EADDRINUSE: "the port is in use",
+    errno.EADDRNOTAVAIL: "the address is not of this machine",
+    errno.EACCES: "the port is not for everybody",
+}
 
 
 @dataclass(frozen=True)
@@ -269,8 +276,11 @@ async def listen(me: Identity, cards: Sequence[Card], place: Place) -> Listener:
     try:
         server = socket.create_server((place.host, place.port), family=family, backlog=_GUESTS)
     except OSError as error:
+        reason = _WHY.get(error.errno or 0, "")
         raise PeerError(
-            "cannot listen at this place", got=f"{place.host}:{place.port}", remedy="Choose another port."
+            "cannot listen at this place" + (f": {reason}" if reason else ""),
+            got=f"{place.host}:{place.port}",
+            wanted="an address of this machine, and a port that nobody uses",
         ) from error
     server.setblocking(False)
     return Listener(server, context, cards)

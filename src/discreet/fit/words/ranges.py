@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import DataError, ParameterError
-from discreet.fit.words.recordings import read_one
 from discreet.fit.words.request import PLAIN_REACH
 from discreet.speech.front import Front, Range, Sound
+from discreet.speech.sound import read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,12 @@ import pyarrow as pa
 from discreet.errors import DataError
 from discreet.models.vocabulary import check_words
 from discreet.records.person import plain_ids
-from discreet.speech.frames import frame_count
-from discreet.speech.sound import read_sound
+from discreet.speech.sound import read_one
 
 if TYPE_CHECKING:
     from discreet.speech.front import Front
 
-__all__ = ["Labels", "listed", "make_features", "read_labels", "read_one"]
+__all__ = ["Labels", "listed", "make_features", "read_labels"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +53,11 @@ def read_labels(recordings: list[Any], words: Any, speakers: Any, vocabulary: Se
     known = tuple(vocabulary) if vocabulary is not None else tuple(sorted(set(said)))
     check_words(known)
     if not set(said) <= set(known):
-        raise DataError("a recording says a word that was not declared", wanted="words of the vocabulary")
+        raise DataError(
+            "a recording says a word that was not declared",
+            wanted="words of the vocabulary",
+            remedy="Declare every word that is said, or leave out the recordings of others.",
+        )
     if set(said) != set(known):
         raise DataError(
             "a declared word has no recording", remedy="Leave the word out, or record it at least once."
@@ -65,27 +67,6 @@ def read_labels(recordings: list[Any], words: Any, speakers: Any, vocabulary: Se
     if people is not None and len(people) != len(recordings):
         raise DataError("the speakers do not fit the recordings", wanted="one for each recording")
     return Labels(known, np.array([place[word] for word in said], dtype=np.intp), people)
-
-
-def read_one(recording: Any, rate: int | None) -> Any:
-    """What a recording holds: a file's samples, whose rate must be the declared one, or the array itself."""
-    if not isinstance(recording, str | os.PathLike):
-        return recording
-    if rate is None:
-        raise DataError("points and symbols are not read from sound files", wanted="arrays")
-    samples, found = read_sound(os.fspath(recording))
-    if found != rate:
-        raise DataError(
-            f"{Path(os.fspath(recording)).name} has another sampling rate",
-            got=f"{found} samples a second",
-            wanted=str(rate),
-            remedy="Resample the recording, or fit with its rate if that is 8000 or 16000.",
-        )
-    if not frame_count(len(samples), rate):
-        raise DataError(
-            f"{Path(os.fspath(recording)).name} is shorter than one frame", wanted="at least 25 ms"
-        )
-    return samples
 
 
 def make_features(recordings: Sequence[Any], front: Front) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +255,8 @@ def test_only_what_was_released_is_written(tmp_path: Path) -> None:
     model = private().fit(asia_rows(300))
     folder = model.save(tmp_path / "out")
     told = "".join(path.read_text() for path in folder.iterdir() if path.suffix != ".safetensors")
-    assert "300" not in told  # how many rows there were
+    # how many rows there were, as a number of its own: digests and noisy digits hold any three digits
+    assert not re.search(r"(?<![0-9a-f.])300(\.0)?(?![0-9a-f.])", told)
     model.network_.tables["A"][0] += 1e-9
     with pytest.raises(BundleError, match="not those that were released"):
         model.save(tmp_path / "other")

@@ -71,17 +71,24 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
     "covariances": [{"kind": "diag"}],
 }
 
+SMALL = Size(frames=20, dimension=6, states=3, words=3)
+SMALL_CHANGES: dict[str, list[dict[str, Any]]] = {
+    "frames": [{"frames": 40}],
+    "dimension": [{"dimension": 12}],
+    "states": [{"states": 4}],
+    "words": [{"words": 6}],
+    "mixtures": [{"mixtures": 2, "kind": "diag"}],
+    "topology": [{"full": False}],
+}
+
 
 def run(folder: Path, quick: bool) -> str:
-    """One table; quick: the first change of every size, of a small base."""
-    base = replace(BASE, frames=20, dimension=6, states=3, words=3) if quick else BASE
+    """One table; quick: one change of every size, of a small base."""
+    base, changes = (SMALL, SMALL_CHANGES) if quick else (BASE, CHANGES)
     rows = [_row("base", base, base, first := _ask(base), first)]
-    for name, changes in CHANGES.items():
-        for change in changes[:1] if quick else changes:
-            size = replace(
-                base,
-                **{k: min(v, 24) if quick and k != "full" and k != "kind" else v for k, v in change.items()},
-            )
+    for name, values in changes.items():
+        for change in values:
+            size = replace(base, **change)
             rows.append(_row(name, size, base, _ask(size), first))
     return write_table("keyword_growth", rows, _NOTE)
 

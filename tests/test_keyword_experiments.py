@@ -52,4 +52,7 @@ def test_table_of_growth(tmp_path, monkeypatch):
     keyword_growth.run(tmp_path, quick=True)
     rows = json.loads((tmp_path / "keyword_growth.json").read_text())["rows"]
     assert rows[0]["time x"] == rows[0]["bytes x"] == 1
-    assert len(rows) == 1 + len(keyword_growth.CHANGES)
+    grown = {row["change"]: row["bytes x"] for row in rows}
+    assert set(grown) == {"base", *keyword_growth.SMALL_CHANGES}
+    assert all(grown[name] > 1.2 for name in ("frames", "states", "words", "mixtures"))
+    assert grown["topology"] < 0.9

@@ -27,7 +27,7 @@ from discreet.randomness import expand, secure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Cost", "Job", "Phase", "price", "recognise", "sum_of_logarithms"]
+__all__ = ["Cost", "Job", "Phase", "encryptions", "price", "recognise", "sum_of_logarithms"]
 
 _DIGITS, _WEIGHT = 10**6, 2**10
 _UNIT = _DIGITS * _WEIGHT
@@ -202,6 +202,23 @@ def price(job: Job, size: int, repeats: int = 40) -> dict[str, float]:
     }
     phases = {"encrypts": cost.encrypts, "scores": cost.scores, "recursion": cost.recursion}
     return {name: sum(count * each[what] for what, count in phase.items()) for name, phase in phases.items()}
+
+
+def encryptions(size: int, count: int = 40) -> dict[str, float]:
+    """Table 4.2: seconds to make a key, and encryptions a second: the textbook's, and ours under the public
+    key.
+
+    Ours draws short exponents over a table made once for a key (`discreet.crypto.paillier`).
+    """
+    start = time.process_time()
+    bench = _Bench.of(size)
+    made = time.process_time() - start
+    public, bits = bench.secret.public, expand(secure().bytes(32), "encryptions")
+    values = list(range(1, count + 1))
+    public.zeros(1, bits)
+    textbook = _time(lambda: [bench.encrypt(value) for value in values], count)
+    ours = _time(lambda: public.encrypt(values, bits), count)
+    return {"key": made, "textbook": 1 / textbook, "ours": 1 / ours}
 
 
 def _time(work: Callable[[], object], count: int) -> float:

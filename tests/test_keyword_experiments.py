@@ -41,6 +41,8 @@ def test_tables_of_times_and_accuracy(spoken, tmp_path, monkeypatch):
     assert paper["all"] == pytest.approx(1162.73)
     ours = [row for row in times if row["who"].startswith("ours")]
     assert len(ours) == 4 and all(0 < row["all"] < 60 and row["security"] == "128 bits" for row in ours)
+    keys = json.loads((tmp_path / "keyword_keys.json").read_text())["rows"]
+    assert [row["paper"] for row in keys] == [828.5, None] and all(row["ours"] > 0 for row in keys)
     accuracy = json.loads((tmp_path / "keyword_accuracy.json").read_text())["rows"]
     assert [row["of these, margin above 1 nat"] for row in accuracy[:2]] == [0, 0]
     assert "nan" not in text

@@ -66,6 +66,7 @@ def main():
                 patience=200.0,
                 rate=10**6,
                 silence=float(sys.argv[5]),
+                talk=200.0,  # forty clients in one process think at once
                 connections=200,
                 each=100,
             ),

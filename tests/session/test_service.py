@@ -407,7 +407,7 @@ def test_who_takes_its_time_before_it_asks_cannot_have_a_worker_replaced(people)
         finally:
             await channel.close()
 
-    with running(people, workers=1, whole=1.0, patience=0.1, silence=1.0) as service:
+    with running(people, workers=1, whole=1.0, patience=0.1, silence=1.0, talk=2.0) as service:
         asyncio.run(dawdle(service, 1))
         assert len(service.outcomes("alice")) == 1
         assert service.service.crew.replaced == 0

@@ -20,9 +20,9 @@ class Limits:
     ``workers``: sessions at once, by default one for each processor; ``share``: of one client at once, by
     default all but one, so that one client that stalls does not stop the others. ``waiting``: clients who
     wait for a worker, each ``patience`` long. ``connections``: open at once in all, ``each`` of one client.
-    ``rate``: requests of one client in a minute. ``silence``: for each message of a client; ``whole``: for
-    a session. ``memory``: of one session in its worker. ``queued``: bytes waiting for a client that talks
-    and does not read.
+    ``rate``: requests of one client in a minute. ``silence``: for each message of a client; ``talk``: from
+    its connection to its question; ``whole``: for a session. ``memory``: of one session in its worker.
+    ``queued``: bytes waiting for a client that talks and does not read.
     """
 
     workers: int = 0
@@ -33,6 +33,7 @@ class Limits:
     each: int = 8
     rate: int = 120
     silence: float = 20.0
+    talk: float = 40.0
     whole: float = 300.0
     memory: int = 1 << 31
     queued: int = 1 << 26

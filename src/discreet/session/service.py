@@ -58,10 +58,6 @@ __all__ = ["Note", "Service"]
 _OFFERS = 8
 """How often a client may ask for the offer before it asks its question, on one connection."""
 
-_TALK = 4.0
-"""Times of silence in which a client has come from its connection to its question, and somewhat more: so that
-a session ends by its own limit, which leaves its worker whole."""
-
 _FAREWELL = 2.0
 
 
@@ -195,13 +191,18 @@ class Service:
         if not self._open[fingerprint]:
             del self._open[fingerprint]
 
+    @property
+    def _longest(self) -> float:
+        """Longer than talk, queue and session: each ends by its own limit, and none cuts a role in
+        mid-step."""
+        limits = self.limits
+        return limits.talk + limits.patience + limits.whole + 2 * limits.silence
+
     async def _attend(self, card: Card, stream: TlsStream, visit: _Visit) -> None:
         """One connection, from its first request to its end; whatever happens in it ends here."""
         channel = Channel(stream, silence=self.limits.silence, queued=self.limits.queued)
         try:
-            async with asyncio.timeout(
-                self.limits.whole + self.limits.patience + _TALK * self.limits.silence
-            ):
+            async with asyncio.timeout(self._longest):
                 await self._converse(card, channel, visit)
         except asyncio.CancelledError:
             visit.outcome = "interrupted"
@@ -224,7 +225,7 @@ class Service:
 
     async def _converse(self, card: Card, channel: Channel, visit: _Visit) -> None:
         """Offers, then one question."""
-        async with asyncio.timeout(_TALK / 2 * self.limits.silence):
+        async with asyncio.timeout(self.limits.talk):
             asked = await self._hear(card, channel, visit)
         if asked is not None:
             visit.phase, visit.sizes = asked.question, asked.sizes

@@ -258,14 +258,21 @@ class Listener:
                 ssl_handshake_timeout=_HANDSHAKE,
                 ssl_shutdown_timeout=_SHUTDOWN,
             )
-            if self._arrived.full():
-                stream.cut()
-            else:
-                self._arrived.put_nowait(stream)
+            await self._announce(stream)
         except OSError:
             guest.close()
         finally:
             self._slots.release()
+
+    async def _announce(self, stream: TlsStream) -> None:
+        """Wait for room among those who have arrived: many may come at one moment."""
+        try:
+            async with asyncio.timeout(_HANDSHAKE):
+                await self._arrived.put(stream)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            stream.cut()
+            if isinstance(error, asyncio.CancelledError):
+                raise
 
 
 async def listen(me: Identity, cards: Sequence[Card], place: Place) -> Listener:

@@ -34,7 +34,7 @@ NAMES = (
     "recursion",
     "release",
     "join",
-    "keyword",
+    "spoken_word",
 )
 _OUT = Path("out/benchmarks.json")
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -120,6 +120,12 @@ def test_every_module_that_documents_name_exists() -> None:
             assert (ROOT / name).exists(), f"{name_of(path)} mentions {name}"
 
 
+def test_no_benchmark_hides_a_module_of_python() -> None:
+    """Peers run scripts of that folder, which stands first where Python looks for modules."""
+    hidden = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} & set(sys.stdlib_module_names)
+    assert not hidden
+
+
 def test_names_of_test_modules_are_unique() -> None:
     """pytest imports them by name."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
